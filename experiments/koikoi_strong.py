@@ -8,7 +8,9 @@ other players it starts anew.
 
 - `levels`: the players, and the checksum of the network. The *learner* is greedy and calls by
   its rule; the *network* is deep Monte Carlo's of koikoi_train.py; the *strong* player looks
-  one turn ahead with that network in imagined deals (`LookAheadPlayer`).
+  one turn ahead with that network in imagined deals (`LookAheadPlayer`). Two more are not at
+  the table: *weighted* is the strong player in deals weighted by the opponent's moves, and
+  *sampling* is the network with online outcome sampling in its last turns.
 - `duels`: points a round that the first of two levels wins from the second, ± 95 %. Every deal
   is played in both seats, and the interval is over deals. Batch b has the seed (0, b) and deals
   of its own, the same in all duels. `sum` and `squares` are those of the means of each deal's
@@ -36,19 +38,19 @@ from koikoi.learners import LookAheadPlayer, NetworkPlayer
 from koikoi.learners.network_player import infosets_of
 from koikoi.players import GreedyPlayer
 from koikoi.simulator import Simulator
+from koikoi_learners import RestPlayer, WeightedLookAhead
 
 RESULTS = Path(__file__).with_suffix(".json")
 NETWORK = SHOWN[0].player  # deep Monte Carlo, twenty minutes
 BATCH = 100  # deals
-# in this order, each up to a number of deals: first a little of each, then the proof
 PLAN = (
-    ("strong", "network", 600),
-    ("network", "learner", 2_000),
-    ("strong", "learner", 600),
-    ("strong", "network", 20_000),
     ("network", "learner", 20_000),
-)
-SMALL = {"K10": (0, 1, 2)}  # games and seeds of `exact`
+    ("strong", "network", 20_000),
+    ("strong", "learner", 2_000),
+    ("weighted", "strong", 2_000),
+    ("sampling", "network", 400),
+)  # with the number of deals
+SMALL = {"K10": (0, 1, 2), "K12": (0,)}  # games and seeds of `exact`
 ROUNDS = 100_000  # of training on a small game
 SEED, Z = 0, 1.96
 
@@ -60,6 +62,8 @@ def levels(game):
         "learner": GreedyPlayer("rule"),
         "network": network,
         "strong": LookAheadPlayer(network),
+        "weighted": WeightedLookAhead(network),
+        "sampling": RestPlayer(network),
     }
 
 

@@ -5,7 +5,7 @@
   const node = typeof module !== "undefined";
   const koikoi = node ? { ...require("./koikoi_rules.js"), ...require("./koikoi_network.js") } : globalThis.cfrKoikoi;
   const { KOI, STOP, act, actions, matching, network, replaced, shuffled, sorted, worth } = koikoi;
-  const DEALS = 32;
+  const PLAYOUTS = 512; // of a decision
   const CARD_POINTS = { light: 20, animal: 10, ribbon: 5, plain: 1 }, POINT = 100;
   const BELOW = 7, CARDS = 3; // a greedy player calls with fewer points and at least this many cards
 
@@ -54,20 +54,29 @@
     return i === 0 ? at.paid : -at.paid;
   }
 
-  // {action: points} of a decision: the mean over imagined deals, the same for all actions.
-  function lookAhead(deals, values, rules) {
+  // {action: points} of these actions: the mean over imagined deals, the same for all actions.
+  function lookAhead(deals, tried, values, rules) {
     const [{ player }] = deals;
     const mean = (action) => deals.reduce((sum, at) => sum + expected(act(at, action, rules), player, values, rules), 0) / deals.length;
-    return Object.fromEntries(actions(deals[0], rules).map((action) => [action, mean(action)]));
+    return Object.fromEntries(tried.map((action) => [action, mean(action)]));
+  }
+
+  // The best of some actions by sequential halving: stages with equal shares of the playouts, each
+  // of which keeps the better half. evaluate(actions, n) returns their means in n deals.
+  function halve(left, evaluate) {
+    const stages = Math.ceil(Math.log2(left.length)), total = {};
+    for (let stage = 0; stage < stages; stage++) {
+      const deals = Math.floor(PLAYOUTS / (left.length * stages)), means = evaluate(left, deals);
+      left.forEach((action) => { total[action] = (total[action] || 0) + deals * means[action]; });
+      left = [...left].sort((a, b) => total[b] - total[a]).slice(0, Math.ceil(left.length / 2));
+    }
+    return left[0];
   }
 
   // Return a function from positions to the search's action.
   function searcher({ rules, network: data }, random) {
     const values = network(data, rules);
-    return (at) => {
-      const possible = actions(at, rules);
-      return possible.length === 1 ? possible[0] : best(lookAhead(imagine(at, DEALS, rules, random), values, rules));
-    };
+    return (at) => halve(actions(at, rules), (left, n) => lookAhead(imagine(at, n, rules, random), left, values, rules));
   }
 
   // ---- beside the page ----
@@ -118,7 +127,7 @@
     });
   }
 
-  const search = { greedy, imagine, lookAhead, searcher };
+  const search = { greedy, halve, imagine, lookAhead, searcher };
   if (node) {
     module.exports = search;
   } else {

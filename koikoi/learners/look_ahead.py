@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from cfrlib.core.checks import whole_number
 from cfrlib.core.jit import kernel
@@ -15,44 +18,69 @@ from koikoi.learners.network_player import (
     payoff_scale,
     values_of,
 )
-from koikoi.learners.segments import greedy
+from koikoi.learners.segments import greedy, segment_ids, segment_sum
 from koikoi.players import redeal_unseen
 from koikoi.simulator import OVER, PLAY, Numbers, Rounds, Simulator, Table
 
-DECISIONS = 64  # evaluated together, which bounds the memory
+DECISIONS = 32  # searched together, which bounds the memory
 
 
 @kernel
 def redeal_all(
     rounds: Rounds,
-    deals: int,
+    start: Numbers,
     table: Table,
     key: np.uint64,
     times: Numbers,
+    stage: int,
     numbers: Numbers,
     state: State,
 ) -> None:
-    """Deal the unseen cards of each decision anew, in `deals` rounds each."""
+    """Deal the unseen cards anew; decision d has the rounds ``start[d] … start[d + 1] - 1``."""
     for d in range(len(times)):
-        begin(state, key, times[d], 0, numbers[d])
-        for k in range(deals):
-            redeal_unseen(rounds, d * deals + k, table, state)
+        begin(state, key, times[d], stage, numbers[d])
+        for r in range(start[d], start[d + 1]):
+            redeal_unseen(rounds, r, table, state)
+
+
+class Search(NamedTuple):
+    """What a search found.
+
+    Attributes
+    ----------
+    after : Afterstates
+        The actions of the decisions.
+    values : float array, shape (actions,)
+        The mean value of each action, in points; NaN where it is the only one.
+    playouts : int array, shape (actions,)
+        The number of imagined deals in which it was tried.
+    chosen : int array, shape (decisions,)
+        The row of the chosen action of each decision.
+    """
+
+    after: Afterstates
+    values: Floats
+    playouts: Numbers
+    chosen: Numbers
 
 
 class LookAheadPlayer:
     r"""Searches one turn ahead in imagined deals, with a network at the end of the search.
 
-    The player imagines K deals of the cards that it does not see, uniformly at random. In each
-    deal d it tries each of its actions a: it draws, the opponent replies, and both follow the
-    network until it is the player's turn again, at the table :math:`s_d(a)`, or until the round
-    is over. The value of the action is
+    The player imagines deals of the cards that it does not see, uniformly at random. In each
+    deal d it tries actions a: it draws, the opponent replies, and both follow the network until
+    it is the player's turn again, at the table :math:`s_d(a)`, or until the round is over. The
+    value of the action in this deal is
 
-    .. math:: Q(a) = \frac{1}{K} \sum_{d=1}^{K} v_d(a),
-              \qquad v_d(a) = \max_b q(s_d(a), b),
+    .. math:: v_d(a) = \max_b q(s_d(a), b),
 
     where q is the network's value of an action; at the end of a round, :math:`v_d(a)` is the
-    payoff. The player takes the action with the highest Q. All actions are tried in the same
-    deals, so that most of the luck cancels in their differences.
+    payoff.
+
+    A decision with n actions spends its playouts in :math:`\lceil \log_2 n \rceil` stages with
+    equal shares. Each stage tries all remaining actions in the same new deals, so that most of
+    the luck cancels in their differences, and keeps the half (rounded up) with the highest
+    means over all stages so far.
 
     Imagined deals ignore what the opponent's moves reveal about their hand. The opponent of
     the search sees only what they would see, and so does the network at its end.
@@ -61,30 +89,36 @@ class LookAheadPlayer:
     ----------
     player : NetworkPlayer
         With rule "value" and one network.
-    deals : int
-        Number of imagined deals, K.
+    playouts : int
+        Number of playouts of a decision; exceeded only where it allows less than one for each
+        action and stage.
 
     Raises
     ------
     ValueError
         If the player is of another kind.
 
+    Notes
+    -----
+    Sequential halving is from Karnin, Koren and Somekh, *Almost Optimal Exploration in
+    Multi-Armed Bandits* (2013).
+
     Examples
     --------
     >>> import koikoi
     >>> from koikoi.learners import DeepMonteCarlo
     >>> game = koikoi.MiniKoiKoi.K8()
-    >>> player = LookAheadPlayer(DeepMonteCarlo(game, hidden=(16,)).player(), deals=8)
+    >>> player = LookAheadPlayer(DeepMonteCarlo(game, hidden=(16,)).player(), playouts=64)
     >>> simulator = Simulator(game)
     >>> rounds = simulator.deal(2, seed=0)
     >>> player(simulator, rounds, np.array([0, 1]), np.uint64(0)).shape
     (2,)
     """
 
-    def __init__(self, player: NetworkPlayer, deals: int = 32):
+    def __init__(self, player: NetworkPlayer, playouts: int = 512):
         if player.rule != "value" or len(player.networks) != 1:
             raise ValueError(f"needs a player by value with one network, got {player!r}")
-        self.player, self.deals = player, whole_number("deals", deals, 1)
+        self.player, self.playouts = player, whole_number("playouts", playouts, 1)
 
     def __call__(
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
@@ -93,63 +127,91 @@ class LookAheadPlayer:
         actions = np.empty(len(rows), np.int64)
         for begun in range(0, len(rows), DECISIONS):
             some = slice(begun, begun + DECISIONS)
-            after, values = self.values(simulator, rounds, rows[some], key)
-            actions[some] = after.action[_best(values, after)]
+            found = self.search(simulator, rounds, rows[some], key)
+            actions[some] = found.after.action[found.chosen]
         return actions
 
-    def values(
+    def search(
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
-    ) -> tuple[Afterstates, Floats]:
-        """Return the actions in these rounds and the value of each, in points."""
+    ) -> Search:
+        """Search the decisions of these rounds by sequential halving."""
         after = self.player.network.describer.after(rounds, rows)
-        imagined = rounds.take(np.repeat(rows, self.deals))
-        times, state = decision_time(rounds, rows), np.zeros(LINE, np.uint64)
-        redeal_all(imagined, self.deals, simulator.table, key, times, rows, state)
-        return after, self.search(simulator, imagined, after)
+        decision, count = segment_ids(after.start), np.diff(after.start)
+        stages = np.ceil(np.log2(count)).astype(np.int64)
+        total, playouts = np.zeros(len(decision)), np.zeros(len(decision), np.int64)
+        left = np.ones(len(decision), bool)
+        for stage in range(stages.max(initial=0)):
+            tried = np.flatnonzero(left & (stage < stages)[decision])
+            many = np.bincount(decision[tried], minlength=len(rows))
+            share = self.playouts // np.maximum(1, many * stages)
+            deals = np.where(many, np.maximum(1, share), 0)
+            imagined = self.imagine(simulator, rounds, rows, deals, stage, key)
+            each = deals[decision[tried]]  # of each action
+            start = np.concatenate([[0], np.cumsum(each)])
+            deal = np.arange(start[-1]) - np.repeat(start[:-1], each)
+            deal += np.repeat((np.cumsum(deals) - deals)[decision[tried]], each)
+            actions = np.repeat(after.action[tried], each)
+            values = self.expected(simulator, imagined.take(deal), actions)
+            total[tried] += segment_sum(values, start)
+            playouts[tried] += each
+            left[tried] = better_half(total[tried], decision[tried], many)
+        mean = np.divide(total, playouts, out=np.full(len(total), np.nan), where=playouts > 0)
+        return Search(after, mean, playouts, np.flatnonzero(left))
 
-    def search(self, simulator: Simulator, imagined: Rounds, after: Afterstates) -> Floats:
-        """Return the value of each action in given deals.
+    def imagine(
+        self,
+        simulator: Simulator,
+        rounds: Rounds,
+        rows: Numbers,
+        deals: Numbers,
+        stage: int,
+        key: np.uint64,
+    ) -> Rounds:
+        """Return imagined deals, ``deals[d]`` of them for decision d, in order of decisions."""
+        imagined = rounds.take(np.repeat(rows, deals))
+        start, state = np.concatenate([[0], np.cumsum(deals)]), np.zeros(LINE, np.uint64)
+        times = decision_time(rounds, rows)
+        redeal_all(imagined, start, simulator.table, key, times, stage, rows, state)
+        return imagined
 
-        Parameters
-        ----------
-        simulator : Simulator
-        imagined : Rounds
-            The same number of deals for each decision, one decision after the other.
-        after : Afterstates
-            The actions of the decisions.
-        """
-        decisions = len(after.start) - 1
-        deals = len(imagined) // decisions
-        which = np.repeat(np.arange(decisions), np.diff(after.start))
-        tried = imagined.take((which[:, None] * deals + np.arange(deals)).ravel())
-        me = tried.player.copy()
-        simulator.act(tried, np.arange(len(me)), np.repeat(after.action, deals))
+    def expected(self, simulator: Simulator, rounds: Rounds, actions: Numbers) -> Floats:
+        """Apply an action in each round, play on in place, and return the values."""
+        me = rounds.player.copy()
+        simulator.act(rounds, np.arange(len(me)), actions)
         while True:
-            my_turn = (tried.stage == PLAY) & (tried.player == me)
-            going = np.flatnonzero((tried.stage != OVER) & ~my_turn)
+            my_turn = (rounds.stage == PLAY) & (rounds.player == me)
+            going = np.flatnonzero((rounds.stage != OVER) & ~my_turn)
             if not len(going):
                 break
-            simulator.act(tried, going, self._choose(tried, going)[0])
-        values = np.where(me == 0, tried.paid, -tried.paid).astype(float)
-        leaves = np.flatnonzero(tried.stage != OVER)
+            simulator.act(rounds, going, self._choose(rounds, going)[0])
+        values = np.where(me == 0, rounds.paid, -rounds.paid).astype(float)
+        leaves = np.flatnonzero(rounds.stage != OVER)
         if len(leaves):
-            values[leaves] = self._choose(tried, leaves)[1]
-        mean: Floats = values.reshape(-1, deals).mean(axis=1)
-        return mean
+            values[leaves] = self._choose(rounds, leaves)[1]
+        return values
 
     def _choose(self, rounds: Rounds, rows: Numbers) -> tuple[Numbers, Floats]:
         """Return the network's action in each of these rounds and its value, in points."""
         network, scale = self.player.network, payoff_scale(self.player.game)
         after = network.describer.after(rounds, rows)
         values = scale * values_of(network, self.player.networks[0], after, scale)
-        best = _best(values, after)
+        best = np.flatnonzero(greedy(values, after.start))
         return after.action[best], values[best]
 
     def __repr__(self) -> str:
-        return f"LookAheadPlayer({self.player!r}, deals={self.deals})"
+        return f"LookAheadPlayer({self.player!r}, playouts={self.playouts})"
 
 
-def _best(values: Floats, after: Afterstates) -> Numbers:
-    """Return the row of the highest value of each decision, the first of equal ones."""
-    rows: Numbers = np.flatnonzero(greedy(values, after.start))
-    return rows
+def better_half(total: Floats, decision: Numbers, many: Numbers) -> npt.NDArray[np.bool_]:
+    """Return which actions are among the better half of their decision, rounded up.
+
+    Examples
+    --------
+    >>> better_half(np.array([1.0, 5.0, 3.0, 2.0, 4.0]), np.array([0, 0, 0, 2, 2]), [3, 0, 2])
+    array([False,  True,  True, False,  True])
+    """
+    order = np.lexsort((-total, decision))
+    place = np.arange(len(total)) - np.repeat(np.cumsum(many) - many, many)
+    better = np.zeros(len(total), bool)
+    better[order] = place < (1 + np.repeat(many, many)) // 2
+    return better

@@ -14,6 +14,7 @@ import pytest
 from koikoi_page import BOOK, ROOT, data, rules_of, under_node
 from playing import KoiKoiTable, at_random
 from playwright.sync_api import Browser
+from reader import DESKTOP, PHONE
 
 from koikoi import KoiKoi, Position
 from koikoi.learners import LookAheadPlayer, NetworkPlayer
@@ -25,6 +26,7 @@ PAGE = "play_koikoi.html"
 WEIGHTS = ROOT / "experiments" / "koikoi_players" / "monte-carlo-table-0-20-minutes.npz"
 EVERY = 12  # features are compared at each twelfth decision
 ROUNDS = 12  # of a match
+MATCHES = 1  # by clicks without thought, at each level and width
 DEALS = 8  # imagined at each position at which the search of the page is compared
 
 game = KoiKoi()
@@ -81,7 +83,7 @@ def searches(n: int, seed: int) -> list[dict[str, Any]]:
     A decision comes with the position, its imagined deals, and the greedy action.
     """
     rounds, greedy = simulator.deal(n, seed=seed), GreedyPlayer("rule")
-    rng, search, found = np.random.default_rng(seed), LookAheadPlayer(player(), DEALS), []
+    rng, search, found = np.random.default_rng(seed), LookAheadPlayer(player()), []
     while len(rows := np.flatnonzero(rounds.stage != OVER)):
         chosen = greedy(simulator, rounds, rows, np.uint64(0))
         some = rng.random(len(rows)) < 0.15
@@ -106,9 +108,10 @@ def searched(
         imagined.order[k, turned:] = stock
         both = [simulator.names[c] for c in stock]
         deals.append({"hand": names_of(imagined.hands[k, other]), "stock": both})
-    values = search.search(simulator, imagined, after)
-    names = simulator.actions(rounds, r)
-    worth = {str(names[a]): x for a, x in zip(after.action, values, strict=True)}
+    tried = imagined.take(np.tile(np.arange(DEALS), len(after.action)))
+    values = search.expected(simulator, tried, np.repeat(after.action, DEALS))
+    names, means = simulator.actions(rounds, r), values.reshape(-1, DEALS).mean(axis=1)
+    worth = {str(names[a]): x for a, x in zip(after.action, means.tolist(), strict=True)}
     at = simulator.position(rounds, r)._asdict()
     return {"at": at, "deals": deals, "worth": worth, "greedy": str(names[greedy])}
 
@@ -139,6 +142,7 @@ def test_search_under_node(tmp_path: Path) -> None:
     given = {"rules": rules_of(game), "network": player().page_data()}
     kinds = json.loads(data(PAGE, "match"))["kinds"]
     fixture = {"table": {**given, "kinds": kinds}, "searches": searches(60, seed=3)}
+    fixture["playouts"] = LookAheadPlayer(player()).playouts
     under_node("koikoi_search.test.js", fixture, tmp_path / "s.json")
 
 
@@ -223,32 +227,107 @@ def test_winner_deals_the_next_round(played: KoiKoiTable) -> None:
         assert following["seat"] == dealt_by_winner
 
 
+def replayed(dealt: dict[str, Any]) -> Iterator[tuple[Position, str]]:
+    """Replay what the players of a round saw, by the rules: each position with its action."""
+    at, (order, heard) = game.root(), (dealt["at"]["first"], dealt["at"]["heard"])
+    hands, field = [text.split(" | ")[0].split() for text in order], order[0].split(" | ")[1]
+    for card in (*hands[0], *hands[1], *field.split()):
+        at = game.step(at, card)
+    words = [word.strip("+()").rstrip(",") for word in heard.replace(",", " ").split()]
+    if dealt["at"]["stage"] == "over":
+        words.append("stop")  # what ends a round is not heard
+    for word in words:
+        if at.stage == "over":
+            break
+        action = "koi-koi" if word == "koi" else word
+        assert (at.stage == "call") == (action in ("stop", "koi-koi")), "every call is heard"
+        yield at, action
+        at = game.step(at, action)
+    assert (at.stage, at.paid) == (dealt["at"]["stage"], dealt["at"]["paid"])
+
+
 def test_network_takes_what_it_expects_most_from(played: KoiKoiTable) -> None:
     """Replay its half of the rounds in cfrlib: every card it played was its best."""
     checked = 0
     for dealt in sitting(played)["hands"][:6]:
-        at, (order, heard) = game.root(), (dealt["at"]["first"], dealt["at"]["heard"])
-        hands, field = (
-            [text.split(" | ")[0].split() for text in order],
-            order[0].split(" | ")[1],
-        )
-        for card in (*hands[0], *hands[1], *field.split()):
-            at = game.step(at, card)
-        words = [word.strip("+()").rstrip(",") for word in heard.replace(",", " ").split()]
-        words.append("stop")  # what ends a round is not heard
-        for word in words:
-            if at.stage == "over":
-                break
-            action = "koi-koi" if word == "koi" else word
-            while at.stage == "call" and action not in ("stop", "koi-koi"):
-                pytest.fail("a call is not recorded")
+        for at, action in replayed(dealt):
             if at.stage != "draw" and at.player != dealt["seat"]:
                 numbers = expected(at._asdict() | {"hands": [*map(list, at.hands)]})
                 assert numbers[action] >= max(numbers.values()) - 1e-4
                 checked += 1
-            at = game.step(at, action)
-        assert at.paid == dealt["at"]["paid"]
     assert checked > 30
+
+
+def decisions(table: KoiKoiTable) -> int:
+    """Return the number of the reader's actions in all rounds, which the rules allow."""
+    kept = sitting(table)
+    rounds = kept["hands"] + ([] if kept["hand"]["at"]["stage"] == "over" else [kept["hand"]])
+    return sum(
+        at.stage != "draw" and at.player == dealt["seat"]
+        for dealt in rounds
+        for at, _ in replayed(dealt)
+    )
+
+
+def hit(table: KoiKoiTable, rng: np.random.Generator) -> None:
+    """Click or type like somebody who is in a hurry: mostly at the buttons, often twice."""
+    page, kind = table.page, rng.random()
+    if kind < 0.25:
+        keys = ("Enter", " ", "s", "k", "n", "h", *"12345678")
+        page.keyboard.press(keys[rng.integers(len(keys))])
+        return
+    aims = "actions button" if kind < 0.85 else "felt svg"
+    spots = table.find(aims).evaluate_all("all => all.map(e => e.getBoundingClientRect())")
+    size = page.viewport_size
+    assert size
+    if seen := [r for r in spots if r["y"] > 0 and r["y"] + r["height"] < size["height"]]:
+        spot = seen[rng.integers(len(seen))]
+        x, y = spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2
+        page.mouse.click(x, y, click_count=int(rng.integers(1, 3)))
+    elif spots:
+        page.evaluate("aims => document.querySelector(aims)?.scrollIntoView()", f".play-{aims}")
+
+
+def be_reckless(table: KoiKoiTable, rounds: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Play by bursts of clicks and keys, reloading now and then; count bursts and actions.
+
+    After each burst of less than 300 ms the rules must allow all that happened in the round,
+    and the reader must have acted at most once.
+    """
+    bursts, before = 0, decisions(table)
+    while len(sitting(table)["hands"]) < rounds:
+        table.page.clock.fast_forward(int(rng.integers(300, 900)))
+        dealt, hits = len(sitting(table)["hands"]), int(rng.integers(1, 6))
+        for _ in range(hits):
+            hit(table, rng)
+            table.page.clock.fast_forward(int(rng.integers(299 // hits)))
+        after = decisions(table)
+        assert after - before in (0, 1), "one action in a burst, or none"
+        assert len(sitting(table)["hands"]) - dealt in (0, 1)
+        bursts, before = bursts + 1, after
+        if rng.random() < 0.02:
+            table.page.reload()
+            assert decisions(table) == after
+    return bursts, before
+
+
+@pytest.mark.parametrize(
+    ("level", "size", "motion"),
+    [("learner", DESKTOP, "reduce"), ("strong", PHONE, "no-preference")],
+    ids=["desktop", "phone"],
+)
+def test_reckless_clicks_keep_the_rules(
+    chromium: Browser, level: str, size: tuple[int, int], motion: str
+) -> None:
+    width, height = size
+    view = {"width": width, "height": height}
+    table = sit_down(chromium, viewport=view, reduced_motion=motion)
+    table.page.clock.pause_at(table.page.evaluate("Date.now() / 1000 + 60"))
+    table.page.locator(".play-level").select_option(level)
+    bursts, actions = be_reckless(table, MATCHES * ROUNDS, np.random.default_rng(width))
+    assert bursts >= actions > 4 * MATCHES * ROUNDS
+    assert table.faults == []
+    table.page.context.close()
 
 
 def test_hints_are_the_numbers_of_cfrlib(fresh: KoiKoiTable) -> None:

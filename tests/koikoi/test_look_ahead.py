@@ -50,11 +50,12 @@ def expected(
 
 def test_values_are_those_of_the_definition() -> None:
     player, simulator, checked = network(K9), Simulator(K9), 0
-    search = LookAheadPlayer(player, deals=1)
+    search = LookAheadPlayer(player)
     rounds = simulator.deal(12, seed=2)
     while len(rows := np.flatnonzero(rounds.stage != OVER)):
         after = player.network.describer.after(rounds, rows)
-        found = search.search(simulator, rounds.take(rows), after)  # the true deal is imagined
+        true = rounds.take(np.repeat(rows, np.diff(after.start)))  # the deal that is imagined
+        found = search.expected(simulator, true, after.action)
         for n, r in enumerate(rows.tolist()):
             names = simulator.actions(rounds, r)
             stock = [simulator.names[c] for c in rounds.order[r, rounds.turned[r] :].tolist()]
@@ -70,15 +71,43 @@ def test_values_are_those_of_the_definition() -> None:
 
 def test_hidden_cards_are_not_used() -> None:
     simulator, player = Simulator(KoiKoi()), network(KoiKoi())
-    search, rounds = LookAheadPlayer(player, deals=4), simulator.deal(8, seed=3)
+    search, rounds = LookAheadPlayer(player, playouts=64), simulator.deal(8, seed=3)
     rows = np.arange(8)
-    _, values = search.values(simulator, rounds, rows, KEY)
+    values = search.search(simulator, rounds, rows, KEY).values
     other = rounds.take(rows)
     for r in range(8):  # the hand that is not seen changes places with the end of the stock
         hidden = [c for c in range(48) if int(rounds.hands[r, 1]) >> c & 1]
         other.hands[r, 1] = sum(1 << int(c) for c in rounds.order[r, -8:])
         other.order[r, -8:] = hidden
-    assert np.array_equal(search.values(simulator, other, rows, KEY)[1], values)
+    assert np.array_equal(search.search(simulator, other, rows, KEY).values, values)
+
+
+def test_each_stage_keeps_the_better_half() -> None:
+    """The best of the last two was tried most often, and its mean is that of its playouts."""
+    simulator, player = Simulator(KoiKoi()), network(KoiKoi())
+    rounds, rows = simulator.deal(20, seed=4), np.arange(20)
+    found = LookAheadPlayer(player, playouts=120).search(simulator, rounds, rows, KEY)
+    for r, chosen in enumerate(found.chosen):
+        here = slice(found.after.start[r], found.after.start[r + 1])
+        playouts, values = found.playouts[here], found.values[here]
+        assert len(playouts) == 8  # 120 / 3 stages = 8 · 5 = 4 · 10 = 2 · 20
+        assert sorted(playouts) == [5] * 4 + [15] * 2 + [35] * 2
+        last = playouts == playouts.max()
+        assert found.values[chosen] == values[last].max()
+
+
+def test_a_forced_action_is_not_searched() -> None:
+    simulator, player = Simulator(K9), network(K9)
+    rounds = simulator.deal(30, seed=6)
+    for _ in range(4):
+        going = np.flatnonzero(rounds.stage != OVER)
+        found = LookAheadPlayer(player, playouts=16).search(simulator, rounds, going, KEY)
+        count = np.diff(found.after.start)
+        alone = found.after.start[:-1][count == 1]
+        assert not found.playouts[alone].any()
+        tried = np.add.reduceat(found.playouts, found.after.start[:-1])
+        assert ((tried <= 16) & ((tried > 0) == (count > 1))).all()
+        simulator.act(rounds, going, found.after.action[found.chosen])
 
 
 def test_players_without_values_are_refused() -> None:

@@ -1,6 +1,6 @@
 // Tests of book/_static/koikoi_search.js: decisions with imagined deals, the values that cfrlib's
-// search finds in them, and the greedy player's action. tests/browser/test_play_match.py writes
-// them to the file in KOIKOI_FIXTURE.
+// search finds in them, the greedy player's action, and the playouts of a decision.
+// tests/browser/test_play_match.py writes them to the file in KOIKOI_FIXTURE.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -11,8 +11,8 @@ const { seeded } = require("./chance.js");
 const pages = path.join(__dirname, "../../book/_static");
 const { actions, replaced } = require(path.join(pages, "koikoi_rules.js"));
 const { network } = require(path.join(pages, "koikoi_network.js"));
-const { greedy, imagine, lookAhead, searcher } = require(path.join(pages, "koikoi_search.js"));
-const { table, searches } = JSON.parse(fs.readFileSync(process.env.KOIKOI_FIXTURE, "utf8"));
+const { greedy, halve, imagine, lookAhead, searcher } = require(path.join(pages, "koikoi_search.js"));
+const { table, searches, playouts } = JSON.parse(fs.readFileSync(process.env.KOIKOI_FIXTURE, "utf8"));
 const { rules } = table, values = network(table.network, rules);
 
 function position(at) {
@@ -24,7 +24,7 @@ test("values of a search are those of cfrlib in the same deals", () => {
   for (const { at, deals, worth } of searches) {
     const imagined = deals.map(({ hand, stock }) =>
       ({ ...position(at), hands: replaced(at.hands, 1 - at.player, hand), stock }));
-    const found = lookAhead(imagined, values, rules);
+    const found = lookAhead(imagined, Object.keys(worth), values, rules);
     assert.deepEqual(Object.keys(found), Object.keys(worth));
     for (const [action, points] of Object.entries(worth)) widest = Math.max(widest, Math.abs(found[action] - points));
     stages[at.stage] = (stages[at.stage] || 0) + 1;
@@ -32,6 +32,20 @@ test("values of a search are those of cfrlib in the same deals", () => {
   console.log(`${searches.length} decisions: values differ by at most ${widest} points`);
   assert.ok(searches.length >= 100 && stages.play && stages.match && stages.call, JSON.stringify(stages));
   assert.ok(widest < 1e-4, `${widest}`);
+});
+
+test("a search tries all actions equally often, then the better half", () => {
+  const asked = [], means = [3, 1, 4, 1.5, 5, 0, 2, 6];
+  const evaluate = (left, n) => {
+    asked.push([left.length, n]);
+    return Object.fromEntries(left.map((action) => [action, n < 85 ? means[action] : 9 - means[action]]));
+  };
+  const eight = [0, 1, 2, 3, 4, 5, 6, 7];
+  assert.equal(halve(eight, evaluate), 4); // 7 leads before the last 85 deals: 6 · 63 + 3 · 85 < 5 · 63 + 4 · 85
+  assert.deepEqual(asked, [8, 4, 2].map((left) => [left, Math.floor(playouts / 3 / left)]));
+  assert.equal(halve(["only"], () => assert.fail("nothing to choose")), "only");
+  assert.equal(halve([0, 1], evaluate), 1);
+  assert.deepEqual(asked[3], [2, 256]);
 });
 
 test("the greedy player is that of cfrlib", () => {
