@@ -20,7 +20,8 @@ A player is named by its learner. The `networks` of a result are the checksums o
 - `matches`: matches of twelve rounds against greedy players.
 - `exploited`: points per round that a local best response and a trained one win from each
   player: lower bounds on its exploitability, and no more. The trained one starts from the
-  network of `monte carlo`, which predicts values.
+  network of `monte carlo`, which predicts values, and trains for as many rounds as the player
+  it hunts, but at least for 200,000.
 - `calibrated`: the same bounds on K12, beside the exact exploitability, for players trained
   here: all learners of koikoi_train.py, and deep Monte Carlo after fewer and more rounds.
 - `told`: how well a network learns the regrets of a fixed player: trained on the regrets, for
@@ -83,9 +84,10 @@ CALIBRATION_ROUNDS = 300_000  # of a learner of K12
 OTHER_ROUNDS = {"early": 20_000, "late": 2_000_000}  # of deep Monte Carlo
 CALIBRATION_DEALS = 10_000  # of a local best response on K12, where a round is quick
 WALKS = 20_000  # random rounds that estimate the size of traversals
-RESPONSE = 100  # iterations of the trained best response
+RESPONSE = 200_000  # rounds of a trained best response, at least
 TRAIN, TEST, STEPS = 20_000, 2_000, 8_000  # rounds to train on and to test on; Adam steps
 SEED = 0
+TRAINED = Path(__file__).with_name("koikoi_train.json")
 game = KoiKoi()
 
 
@@ -158,13 +160,20 @@ def matches(one, other):
     }
 
 
-def trained(player, start):
-    """Train a best response to a player, and evaluate it on other deals."""
+def rounds_of(run):
+    """Return the number of rounds that a run of koikoi_train.py had played at its end."""
+    name = f"{run.learner}, {run.network}"
+    curve = flat_json.find(TRAINED, ("runs", run.game, name, str(run.seed), "curve"))
+    return next(rounds for minutes, rounds, *_ in curve if minutes == run.minutes)
+
+
+def trained(player, start, rounds):
+    """Train a best response for about as many rounds as its target, and evaluate it."""
     game = player.game
     run = ApproximateBestResponse(game, player, start=start, rate=3e-4, seed=SEED)
-    run.run(RESPONSE, progress=False)
+    run.run(-(-max(RESPONSE, rounds) // run.rounds), progress=False)
     found = compared(run.player(), player, TRAINED_DEALS, game)
-    return found | {"rounds": RESPONSE * run.rounds}
+    return found | {"rounds": run.iterations * run.rounds}
 
 
 @cache
@@ -182,7 +191,7 @@ def calibrated(learner, rounds):
     return {
         "exact": digits(cfr.exploitability(player.game, player.strategy())),
         "local": local["points"],
-        "trained": trained(player, start)["points"],
+        "trained": trained(player, start, rounds)["points"],
         "rounds": rounds,
         "deals": [CALIBRATION_DEALS, TRAINED_DEALS],
     }
@@ -287,9 +296,11 @@ def meet(results, players, sums):
 def exploit(results, players, sums):
     """Compute lower bounds on the exploitability of the players."""
     first = "monte carlo"
-    for name, player in players.items():
-        mine, both = sums[name], sums[name] + sums[first]
-        results.once("exploited", f"{name}, trained", both, trained, player, players[first])
+    for run in SHOWN:
+        name = run.learner
+        player, mine, both = players[name], sums[name], sums[name] + sums[first]
+        hunt = trained, player, players[first], rounds_of(run)
+        results.once("exploited", f"{name}, trained", both, *hunt)
         local = LocalBestResponse(player, **LOCAL)
         results.once("exploited", f"{name}, local", mine, compared, local, player, LOCAL_DEALS)
 
