@@ -165,7 +165,7 @@ def test_answers_to_players_belong_to_the_shipped_networks():
     digests |= {questions.house_player().checksum}
     assert set(answers) == {
         *("positions", "calls", "deal", "cards", "calibration", "single", "yaku"),
-        *("withholding", "discards", "search", "rules", "greedy"),
+        *("withholding", "discards", "search", "chosen", "rules", "greedy"),
     }
     for section in answers.values():
         assert section and all(found["networks"] in digests for found in section.values())
