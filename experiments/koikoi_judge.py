@@ -24,6 +24,7 @@ A player is named by its learner. The `networks` of a result are the checksums o
   it hunts, but at least for 200,000.
 - `calibrated`: the same bounds on K12, beside the exact exploitability, for players trained
   here: all learners of koikoi_train.py, and deep Monte Carlo after fewer and more rounds.
+- `hunted`: the strongest of these, with a hunter that trains for as many rounds as it did.
 - `told`: how well a network learns the regrets of a fixed player: trained on the regrets, for
   the table after the action; or on values, for the tables after and before it.
 - `traversals`: number of decisions in a traversal of robust sampling, by k; external sampling
@@ -183,15 +184,18 @@ def player_of_k12(learner, rounds):
     return run.run(-(-rounds // run.rounds), progress=False).player()
 
 
-def calibrated(learner, rounds):
-    """Return the exact exploitability of a player of K12, and both lower bounds on it."""
+def calibrated(learner, rounds, hunt=RESPONSE):
+    """Return the exact exploitability of a player of K12, and both lower bounds on it.
+
+    The best response is trained for `hunt` rounds.
+    """
     player = player_of_k12(learner, rounds)
     start = player_of_k12("monte carlo", CALIBRATION_ROUNDS)
     local = compared(LocalBestResponse(player, **LOCAL), player, CALIBRATION_DEALS, player.game)
     return {
         "exact": digits(cfr.exploitability(player.game, player.strategy())),
         "local": local["points"],
-        "trained": trained(player, start, rounds)["points"],
+        "trained": trained(player, start, hunt)["points"],
         "rounds": rounds,
         "deals": [CALIBRATION_DEALS, TRAINED_DEALS],
     }
@@ -324,6 +328,8 @@ def main():
     for when, rounds in OTHER_ROUNDS.items():
         key = f"monte carlo, {when}"
         results.once("calibrated", key, "", calibrated, "monte carlo", rounds)
+    late = "monte carlo", OTHER_ROUNDS["late"]
+    results.once("hunted", "monte carlo, late", "", calibrated, *late, late[1])
     exploit(results, players, sums)
 
 
