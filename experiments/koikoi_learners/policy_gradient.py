@@ -12,7 +12,7 @@ from cfrlib.core.files import Fields
 from cfrlib.core.tree import Floats
 from koikoi.afterstates import Afterstates
 from koikoi.learners.network_player import NetworkPlayer, payoff_scale
-from koikoi.learners.segments import segment_ids, softmax
+from koikoi.learners.segments import segment_ids, segment_places, softmax
 from koikoi.learners.selfplay import (
     CriticValues,
     Samples,
@@ -176,11 +176,7 @@ def mirror_descent(eta: float, alpha: float, critic_values: CriticValues) -> Flo
 def pad_decisions(rows: Samples, counts: Numbers, most: int) -> Samples:
     """Pad the actions of each decision with weight 0 to shape (decisions, most)."""
     most = max(most, 2)
-    end = np.cumsum(counts)
-    place = (
-        np.repeat(np.arange(len(counts)), counts),
-        np.arange(end[-1]) - np.repeat(end - counts, counts),
-    )
+    place = np.repeat(np.arange(len(counts)), counts), segment_places(counts)
     wide = [np.zeros((len(counts), most, *column.shape[1:]), column.dtype) for column in rows]
     for padded, column in zip(wide, rows, strict=True):
         padded[place] = column

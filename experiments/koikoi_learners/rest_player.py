@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from cfrlib import OOS
@@ -55,10 +57,7 @@ class Rest(Game):
 
     def left(self, dealt: tuple[str, ...]) -> tuple[str, ...]:
         """Return the hidden cards that are not dealt yet."""
-        cards = [*self.hidden]
-        for card in dealt:
-            cards.remove(card)
-        return tuple(cards)
+        return tuple((Counter(self.hidden) - Counter(dealt)).elements())
 
     def __repr__(self) -> str:
         return f"Rest of {self.game!r}"

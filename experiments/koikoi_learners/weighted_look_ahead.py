@@ -7,6 +7,7 @@ import numpy as np
 from cfrlib.core.rng import LINE, uniforms
 from koikoi.learners import LookAheadPlayer, NetworkPlayer
 from koikoi.learners.network_player import decision_time
+from koikoi.learners.segments import segment_places
 from koikoi.simulator import Numbers, Rounds, Simulator
 from koikoi_learners.local_best_response import LocalBestResponse, set_hands
 
@@ -67,17 +68,16 @@ class WeightedLookAhead(LookAheadPlayer):
         keys = np.random.SeedSequence([int(key), stage]).generate_state(3, np.uint64)
         belief = self.past.belief(simulator, rounds, rows, keys[0])
         times = decision_time(rounds, rows)
-        start = np.concatenate([[0], np.cumsum(deals)])
-        place = np.arange(start[-1]) - np.repeat(start[:-1], deals)
+        place = segment_places(deals)
         u = (place + np.repeat(uniforms(keys[1], times, rows), deals)) / np.repeat(deals, deals)
         # systematic resampling: equal steps through the cumulative weights of each decision
         sums = np.cumsum(belief.weight)
         before = np.repeat(np.concatenate([[0.0], sums])[belief.start[:-1]], deals)
         world = np.searchsorted(sums, before + u, side="right")
         world = np.clip(world, None, np.repeat(belief.start[1:] - 1, deals))
-        imagined, number = rounds.take(np.repeat(rows, deals)), np.repeat(rows, deals)
-        number = number * self.playouts + place
-        state, times = np.zeros(LINE, np.uint64), np.repeat(times, deals)
+        copied, times = np.repeat(rows, deals), np.repeat(times, deals)
+        imagined, state = rounds.take(copied), np.zeros(LINE, np.uint64)
+        number = copied * self.playouts + place
         set_hands(imagined, belief.hand[world], keys[2], times, number, state)
         return imagined
 

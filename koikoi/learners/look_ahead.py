@@ -18,7 +18,7 @@ from koikoi.learners.network_player import (
     payoff_scale,
     values_of,
 )
-from koikoi.learners.segments import greedy, segment_ids, segment_sum
+from koikoi.learners.segments import greedy, segment_ids, segment_places, segment_sum
 from koikoi.players import redeal_unseen
 from koikoi.simulator import OVER, PLAY, Numbers, Rounds, Simulator, Table
 
@@ -148,8 +148,8 @@ class LookAheadPlayer:
             imagined = self.imagine(simulator, rounds, rows, deals, stage, key)
             each = deals[decision[tried]]  # of each action
             start = np.concatenate([[0], np.cumsum(each)])
-            deal = np.arange(start[-1]) - np.repeat(start[:-1], each)
-            deal += np.repeat((np.cumsum(deals) - deals)[decision[tried]], each)
+            first = (np.cumsum(deals) - deals)[decision[tried]]  # deal of each action
+            deal = segment_places(each) + np.repeat(first, each)
             actions = np.repeat(after.action[tried], each)
             values = self.expected(simulator, imagined.take(deal), actions)
             total[tried] += segment_sum(values, start)
@@ -207,11 +207,11 @@ def better_half(total: Floats, decision: Numbers, many: Numbers) -> npt.NDArray[
 
     Examples
     --------
-    >>> better_half(np.array([1.0, 5.0, 3.0, 2.0, 4.0]), np.array([0, 0, 0, 2, 2]), [3, 0, 2])
+    >>> total, decision = np.array([1.0, 5.0, 3.0, 2.0, 4.0]), np.array([0, 0, 0, 2, 2])
+    >>> better_half(total, decision, np.array([3, 0, 2]))
     array([False,  True,  True, False,  True])
     """
     order = np.lexsort((-total, decision))
-    place = np.arange(len(total)) - np.repeat(np.cumsum(many) - many, many)
     better = np.zeros(len(total), bool)
-    better[order] = place < (1 + np.repeat(many, many)) // 2
+    better[order] = segment_places(many) < (1 + np.repeat(many, many)) // 2
     return better

@@ -23,6 +23,19 @@ def segment_ids(start: Numbers) -> Numbers:
     return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
 
+def segment_places(counts: Numbers) -> Numbers:
+    """Return the place of each row in its segment, given the numbers of rows.
+
+    Examples
+    --------
+    >>> segment_places(np.array([2, 0, 3]))
+    array([0, 1, 0, 1, 2])
+    """
+    end = np.cumsum(counts)
+    places: Numbers = np.arange(counts.sum()) - np.repeat(end - counts, counts)
+    return places
+
+
 def segment_sum(x: Floats, start: Numbers) -> Floats:
     """Return the sum of each segment.
 

@@ -64,7 +64,7 @@ def test_the_last_round_is_played_for_the_match():
 
 
 def test_callers_by_points_are_the_network(player):
-    caller, simulator, calls = script.Caller(player, script.by_points), script.simulator, 0
+    caller, simulator, calls = script.ScoreCaller(player, script.by_points), script.simulator, 0
     rounds, caller.lead = simulator.deal(300, seed=4), np.zeros(300, int)
     while len(rows := np.flatnonzero(rounds.stage != OVER)):
         actions = player(simulator, rounds, rows, np.uint64(1))

@@ -22,7 +22,7 @@ def network(game, seed=1):
 
 
 def late(game, held, seed):
-    """Yield a simulator, rounds, and a row whose player holds so many cards and can choose."""
+    """Yield rounds with a row in which the player to move can choose and holds `held` cards."""
     simulator, rng = Simulator(game), np.random.default_rng(seed)
     rounds = simulator.deal(40, seed=seed)
     while len(rows := np.flatnonzero(rounds.stage != OVER)):

@@ -89,7 +89,6 @@ def test_results_are_written_one_by_one(tiny):
 def test_the_plan_and_the_recorded_runs_have_their_budgets():
     """Each stored run belongs to the plan and has a row for each of its times."""
     assert len(script.PLAN) == 8 * (5 + 5 + 3 + 3) + 4 + 5 + 2 * 4
-    assert len(script.PLAN) == 8 * (5 + 5 + 3 + 3) + 4 + 5 + 2 * 4
     stored = recorded("koikoi_train")["runs"]
     for game, cells in stored.items():
         for cell, seeds in cells.items():
