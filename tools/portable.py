@@ -1,319 +1,331 @@
-"""Run the tests as other machines would, and report which outputs differ.
+"""Find what on a page or in a test depends on the machine.
 
-    python tools/portable.py                                 all machines, tests and notebooks
-    python tools/portable.py --machines "no AVX" "one thread"
-    python tools/portable.py --only notebooks --load 12      while 12 other processes are busy
-    python tools/portable.py --list                          the settings of each machine
+    python tools/portable.py [book/01_regret_matching.ipynb ...]    perturb the notebooks
+    python tools/portable.py --machines "no AVX" "one thread"       imitate other machines
 
-NumPy, OpenBLAS, Numba and XLA choose their code by the processor. All four can be configured to
-choose the code of an older one; they then add in another order, and the last digits differ. A
-machine counts as imitated only if the libraries, probed in a separate process, report these
-settings. Each machine also samples its own random examples in the tests that use hypothesis.
+A processor that adds in another order rounds other last digits. Most methods leave it at that;
+a chaotic one amplifies them, until digits that a page prints are those of one rounding history.
+Which digits these are, the first command finds out. It runs the notebooks once more, with all
+payoffs multiplied by 1 + 2⁻⁴³, which is another unit of money and changes no strategy, and on
+an imitated processor, whose matrix products add in another order. What a cell shows is compared
+with the outputs of the build: printed text, tables, the numbers and alternative texts of every
+position of a slider, text in figures. So are the numbers of the prose that these outputs prove.
+Each one that moves is printed.
 
-Compiled code and reports stay in `_build/portable`. Nothing else is written, and the book's own
-caches of kernels and pages are not used.
+The second command runs the tests and notebooks as other machines would. NumPy, OpenBLAS, Numba
+and XLA choose their code by the processor, and environment variables make them choose that of
+an older one. Compiled code and logs stay in `_build/portable`.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
-import importlib.util
+import copy
 import json
 import os
 import platform
-import random
 import re
-import shutil
 import subprocess
 import sys
-import time
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from html import unescape
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import build
+import kernels
+from nbformat.v4 import new_code_cell
 
 ROOT = Path(__file__).resolve().parents[1]
 PLACE = ROOT / "_build" / "portable"
-LONGEST = 12  # lines of a difference that are shown
+PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+PYTEST += ["-n2", "--dist=loadfile", "--no-loadscope-reorder"]
+LIBRARY = ["tests", "--ignore=tests/book", "--ignore=tests/browser"]
+LIBRARY += ["--hypothesis-profile=fresh"]
+NOTEBOOKS = ["-p", "tests.plugins.patient_kernels", "-p", "tests.plugins.page_runs"]
+NOTEBOOKS += ["--nbval", "--nbval-sanitize-with=tests/plugins/nbval_sanitize.cfg"]
 
 
-class Machine(NamedTuple):
-    """Settings of the libraries; None leaves the choice to the library."""
+# ---- imitated machines ----------------------------------------------------------------------
 
-    instructions: str | None = None  # the newest that NumPy and XLA may use
-    core: str | None = None  # the processor whose code OpenBLAS uses
-    cpu: str | None = None  # the processor for which Numba compiles
-    threads: int | None = None
+
+def older(numpy: str, core: str, cpu: str, xla: str) -> dict[str, str]:
+    """Return the settings with which the libraries use the code of an older processor."""
+    return {
+        "NPY_DISABLE_CPU_FEATURES": numpy,
+        "OPENBLAS_CORETYPE": core,
+        "NUMBA_CPU_NAME": cpu,
+        "NUMBA_CPU_FEATURES": "",
+        "XLA_FLAGS": f"--xla_cpu_max_isa={xla}",
+    }
+
+
+def threads(count: int, **settings: str) -> dict[str, str]:
+    """Return the settings for a number of threads; NPROC is XLA's."""
+    names = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+    return {f"{n}_NUM_THREADS": str(count) for n in names} | {"NPROC": str(count), **settings}
 
 
 MACHINES = {
-    "no AVX": Machine("SSE4_2", core="Nehalem", cpu="generic"),
-    "AVX2 only": Machine("AVX2", core="Haswell", cpu="haswell"),
-    "this one": Machine(),
-    "one thread": Machine(threads=1),
-    "many threads": Machine(threads=8, core="Sandybridge"),
+    "no AVX": older("X86_V3 X86_V4 AVX512_ICL AVX512_SPR", "Nehalem", "generic", "SSE4_2"),
+    "AVX2 only": older("X86_V4 AVX512_ICL AVX512_SPR", "Haswell", "haswell", "AVX2"),
+    "this one": {},
+    "one thread": threads(1),
+    "many threads": threads(8, OPENBLAS_CORETYPE="Sandybridge"),
 }
-# NumPy's names of CPU features; a name such as X86_V3 is a group of features
-SSE = {"SSSE3", "SSE41", "POPCNT", "SSE42", "X86_V2"}
-NEWER = {
-    "SSE4_2": lambda name: name not in SSE,
-    "AVX2": lambda name: "AVX512" in name or name == "X86_V4",
-}
-LIBRARY = "tests --ignore=tests/book --ignore=tests/browser --hypothesis-profile=fresh"
-NOTEBOOKS = (
-    "-p tests.plugins.patient_kernels -p tests.plugins.page_runs "
-    "--nbval --nbval-sanitize-with=tests/plugins/nbval_sanitize.cfg"
-)
-PARTS = {"library": LIBRARY.split(), "notebooks": NOTEBOOKS.split()}
+# What a process with these settings uses: NumPy's features that have newer names than SSE,
+# OpenBLAS's core, Numba's processor, instructions in a program of XLA, Numba's threads.
+PROBE = """
+import ctypes, json, re
+from importlib.util import find_spec
+from pathlib import Path
+import jax, numba, numpy, scipy.linalg
+from numba.core.registry import cpu_target
+from numpy._core import _multiarray_umath as core
+used = {"NPY_DISABLE_CPU_FEATURES": [n for n, on in core.__cpu_features__.items() if on]}
+for path in (Path(p.__file__).parent.with_name(f"{p.__name__}.libs") for p in (numpy, scipy)):
+    for file in path.glob("*openblas*"):
+        library = ctypes.CDLL(str(file))
+        names = [f"scipy_openblas_get_corename{end}" for end in ("64_", "")]
+        name = next(getattr(library, n) for n in names if hasattr(library, n))
+        name.restype = ctypes.c_char_p
+        used.setdefault("OPENBLAS_CORETYPE", []).append(name().decode())
+used["NUMBA_CPU_NAME"] = cpu_target.target_context.codegen()._get_host_cpu_name()
+program = jax.jit(lambda x: x + 1).lower(1.0).compile().runtime_executable().serialize()
+found = re.findall(rb"\\+(avx[\\w.]*|fma)\\b", program)
+used["XLA_FLAGS"] = sorted({name.decode() for name in found})
+used["NUMBA_NUM_THREADS"] = str(numba.get_num_threads())
+print(json.dumps(used))
+"""
 
 
-# ---- machines ------------------------------------------------------------------------------
-
-
-def features() -> dict[str, bool]:
-    """Return the CPU features NumPy can dispatch to, and whether this process uses them."""
-    from numpy._core import _multiarray_umath as core
-
-    return {name: core.__cpu_features__[name] for name in core.__cpu_dispatch__}
-
-
-def environment(machine: Machine, dispatched: Mapping[str, bool], home: Path) -> dict[str, str]:
-    """Return the environment variables that imitate a machine.
-
-    `dispatched` is what `features` returns.
-    """
-    new = {
+def environment(machine: str) -> dict[str, str]:
+    """Return the variables that imitate a machine, with caches of its own."""
+    home = PLACE / machine.replace(" ", "-")
+    return MACHINES[machine] | {
         "NUMBA_CACHE_DIR": str(home / "numba"),
         "JAX_COMPILATION_CACHE_DIR": str(home / "jax"),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
         "CFRLIB_PAGE_CACHE": str(home / "pages"),
     }
-    if machine.instructions:
-        newer = NEWER[machine.instructions]
-        denied = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").split()  # to this process
-        off = [n for n, used in dispatched.items() if (used or n in denied) and newer(n)]
-        new["NPY_DISABLE_CPU_FEATURES"] = " ".join(off)
-        new["XLA_FLAGS"] = f"--xla_cpu_max_isa={machine.instructions}"
-    if machine.core:
-        new["OPENBLAS_CORETYPE"] = machine.core
-    if machine.cpu:
-        new |= {"NUMBA_CPU_NAME": machine.cpu, "NUMBA_CPU_FEATURES": ""}
-    if machine.threads:
-        count = str(machine.threads)
-        names = ("OMP", "OPENBLAS", "MKL", "NUMBA")
-        new |= {f"{name}_NUM_THREADS": count for name in names} | {"NPROC": count}  # XLA's
-    return new
 
 
-def probe() -> dict[str, Any]:
-    """Return the settings that the libraries of this process use."""
-    import numba
-    from numba.core.registry import cpu_target
+def possible() -> list[str]:
+    """Return the machines that this one can imitate; the older processors are all x86."""
+    x86 = platform.machine().lower() in ("x86_64", "amd64")
+    return [n for n in MACHINES if x86 or "OPENBLAS_CORETYPE" not in MACHINES[n]]
 
-    found: dict[str, Any] = {"numpy": features(), "blas": {}}
-    for package in ("numpy", "scipy"):  # each brings an OpenBLAS of its own
-        where = Path(importlib.util.find_spec(package).origin).parent
-        __import__(f"{package}.linalg")
-        for folder in (where / ".dylibs", where.with_name(f"{package}.libs")):
-            for path in folder.glob("*openblas*"):
-                found["blas"][package] = probe_blas(path)
-    found["numba"] = cpu_target.target_context.codegen()._get_host_cpu_name()
-    found["threads"] = {"Numba": numba.get_num_threads()}
-    if importlib.util.find_spec("jax"):
-        import jax
 
-        compiled = jax.jit(lambda x: x + 1).lower(1.0).compile().runtime_executable()
-        used = re.findall(rb"\+(avx[\w.]*|fma)\b", compiled.serialize())
-        found["xla"] = sorted({name.decode().upper() for name in used})
+def ignored(settings: Mapping[str, str]) -> list[str]:
+    """Return the settings of this process's environment that the libraries do not follow."""
+    child, env = [sys.executable, "-c", PROBE], {**os.environ, **settings}
+    used = json.loads(subprocess.run(child, env=env, stdout=subprocess.PIPE, check=True).stdout)
+    newer = {"SSE4_2": ("avx", "fma"), "AVX2": ("avx512",)}
+    follows = {
+        "NPY_DISABLE_CPU_FEATURES": lambda off, on: not {*off.split()} & {*on},
+        "OPENBLAS_CORETYPE": lambda core, found: {*map(str.lower, found)} == {core.lower()},
+        "NUMBA_CPU_NAME": lambda cpu, found: found == cpu,
+        "XLA_FLAGS": lambda isa, found: (
+            not any(n.startswith(newer[isa.partition("=")[2]]) for n in found)
+        ),
+        "NUMBA_NUM_THREADS": lambda count, found: found == count,
+    }
+    return [
+        f"{name}={settings[name]}, but the library uses {used.get(name)}"
+        for name, fine in follows.items()
+        if name in settings and not fine(settings[name], used.get(name, []))
+    ]
+
+
+def imitate(machine: str) -> bool:
+    """Run the tests of the package and the notebooks as on another machine."""
+    settings = environment(machine)
+    if faults := ignored(settings):
+        print(f"{machine} is not imitated: {'; '.join(faults)}")
+        return False
+    run = partial(subprocess.run, cwd=ROOT, env={**os.environ, **settings})
+    run([sys.executable, "tools/warm.py"], check=True)  # or each process compiles
+    pages = sorted(map(str, (ROOT / "book").glob("*.ipynb")))
+    passed = True
+    for name, part in {"library": LIBRARY, "notebooks": [*NOTEBOOKS, *pages]}.items():
+        with (PLACE / f"{machine} {name}.log").open("wb") as log:
+            done = run([*PYTEST, *part], stdout=log, stderr=subprocess.STDOUT)
+        *_, last = Path(log.name).read_text("utf-8", "replace").strip().split("\n")
+        print(f"{machine}, {name}: {last.strip('= ')}; see {log.name}", flush=True)
+        passed &= done.returncode == 0
+    return passed
+
+
+# ---- perturbed arithmetic -------------------------------------------------------------------
+
+# The programs of these pages need whole payoffs, for fractions or for their signs.
+EXACT = ("02_games_with_hidden_cards", "03_equilibrium", "12_coyote", "13_koi_koi")
+EXACT += ("14_learning_koi_koi", "errata", "your_own_game")
+# The first cell of a perturbed notebook. Each player counts in a unit of their own, since two
+# players who compute the same numbers never part, although a rounding error between them may
+# grow. The units have few bits, so sums of whole numbers stay exact, as they are in any order.
+UNIT = """
+def _perturb(exact):
+    import numpy as np
+    from cfrlib.core import tree
+    from cfrlib.game import Terminal
+    from cfrlib.games import matrix
+
+    units = np.array([1 + 2**-43, 1 - 2**-43, *[1] * 8])
+
+    class Paid(Terminal):  # a matrix game has changed its payoffs already
+        def __init__(self, utilities):
+            self.utilities = utilities
+
+    def end(self, utilities):
+        self.utilities = tuple(u * m for u, m in zip(utilities, units.tolist()))
+
+    def compiled(self, found=tree._Compiler.utilities):
+        return found(self) * units[: self.game.num_players]
+
+    def start(self, *given, plain=matrix.MatrixGame.__init__, **options):
+        plain(self, *given, **options)
+        self.row_payoffs = self.row_payoffs * units[0]
+        self.column_payoffs = self.column_payoffs * units[1]
+
+    matrix.Terminal, matrix.MatrixGame.__init__ = Paid, start
+    if exact:
+        tree._Compiler.utilities = compiled
+    else:
+        Terminal.__init__ = end
+
+_perturb(exact={exact})
+"""
+ANSI, FAILED = re.compile(r"\x1b\[[\d;]*m"), re.compile(r"-> \d+ (.*)")
+EXACT_TEST = re.compile(r"1e-(?:9|1\d)\b|==")  # such tests are not those of a page
+UNITS = 2**-41  # a number that moves by no more has changed its unit only
+NUMBER = re.compile(
+    r"(?P<sign>≈ ?|± ?)?(?P<digits>\d[\d,]*(?:\.(?P<places>\d+))?|\.(?P<bare>\d+))"
+    r"(?P<power>e[+-]?\d+)?"
+)
+
+
+def value(found: re.Match[str]) -> tuple[float, float]:
+    """Return a number and the unit of its last digit."""
+    digits = found["digits"].replace(",", "")
+    places = found["places"] or found["bare"] or ""
+    zeros = "" if places else digits[len(digits.rstrip("0")) :]  # 4,000,000 has one digit
+    unit = 10.0 ** (len(zeros) - len(places))
+    scale = float(f"1{found['power'] or ''}")
+    return float(digits) * scale, unit * scale
+
+
+def shown(output: Any) -> Iterator[str]:
+    """Yield the texts that a reader finds in an output, figures and sliders included."""
+    yield output.get("text", "")
+    data = output.get("data", {})
+    html = data.get("text/html", "")
+    if not html:
+        yield data.get("text/markdown", data.get("text/plain", ""))
+        return
+    for script in re.findall(
+        r'<script type="application/json">(.*?)</script>', html, re.DOTALL
+    ):
+        told = json.loads(script)
+        frames = told.get("frames", ()) if isinstance(told, dict) else ()
+        html += "".join(told["pieces"][n] for row in frames for n in row)
+    html = re.sub(r"<(style|script).*?</\1>", "", html, flags=re.DOTALL)
+    yield from map(unescape, re.findall(r'(?:aria-label|alt)="([^"]*)"', html))
+    yield unescape(re.sub(r"<[^>]*>", " ", html))
+
+
+def texts(nb: Any) -> dict[str, list[str]]:
+    """Return what the cells of an executed notebook show, by cell; timings differ anyway."""
+    return {
+        cell.id: [text for output in cell.outputs for text in shown(output)]
+        for cell in nb.cells
+        if cell.cell_type == "code" and "timing" not in cell.metadata.get("tags", ())
+    }
+
+
+def moved(before: Any, after: Any) -> Iterator[str]:
+    """Yield each number that two runs of a notebook do not share.
+
+    A number after ≈ may move by a unit of its last digit. A number before ± may move within
+    its interval, and the width by a third.
+    """
+    for cell in after.cells:
+        for output in cell.get("outputs", ()):
+            line = FAILED.search(ANSI.sub("", "\n".join(output.get("traceback", ()))))
+            if line and output.ename == "AssertionError" and not EXACT_TEST.search(line[1]):
+                yield f"cell {cell.id}: {line[1].strip()}"
+    then, now = texts(before), texts(after)
+    for cell, old in then.items():
+        for one, other in zip_longest(old, now[cell], fillvalue=""):
+            words = [NUMBER.sub("#", " ".join(text.split())) for text in (one, other)]
+            if words[0] != words[1]:
+                at = next(n for n, pair in enumerate(zip_longest(*words)) if pair[0] != pair[1])
+                was, new = (text[max(at - 60, 0) : at + 60] for text in words)
+                yield f"cell {cell}: {was!r} became {new!r}"
+                continue
+            pairs = list(zip(NUMBER.finditer(one), NUMBER.finditer(other), strict=True))
+            for (a, b), (wide, _) in zip_longest(pairs, pairs[1:], fillvalue=(None, None)):
+                (x, unit), (y, _) = value(a), value(b)
+                may = UNITS * abs(x)
+                if (a["sign"] or "").startswith("≈"):
+                    may = 1.01 * unit
+                elif a["sign"]:
+                    may = max(abs(x) / 3, 1.01 * unit)
+                elif wide and (wide["sign"] or "").startswith("±"):
+                    may = value(wide)[0] + unit
+                if abs(x - y) > may:
+                    context = " ".join(one[max(0, a.start() - 40) : a.start()].split())
+                    yield f"cell {cell}: … {context} {a[0]} → {b[0]}"
+
+
+def unproved(path: Path, nb: Any) -> set[str]:
+    """Return the complaints about numbers in prose that no executed cell proves."""
+    sys.path.append(str(ROOT / "tests" / "book"))
+    import anatomy
+
+    return {*anatomy.numbers(anatomy.Chapter(nb, path.stem, path.parent, frozenset()))}
+
+
+def executed(path: Path) -> Any:
+    """Return a page with the outputs of the build, which keeps code only, under other ids."""
+    nb = build.read(path)
+    try:
+        known = build.cache().get_cache_bundle(build.cache().match_cache_notebook(nb).pk).nb
+    except KeyError:
+        sys.exit(f"The build has not run {path.name}: first `make book`.")
+    outputs = [cell.outputs for cell in known.cells if cell.cell_type == "code"]
+    code = [cell for cell in nb.cells if cell.cell_type == "code"]
+    for cell, run in zip(code, outputs, strict=True):
+        cell.outputs = run
+    return nb
+
+
+def perturbed(path: Path) -> list[str]:
+    """Run a page with perturbed arithmetic; return the numbers that move."""
+    before = executed(path)
+    nb = copy.deepcopy(before)
+    nb.cells.insert(0, new_code_cell(UNIT.format(exact=path.stem in EXACT)))
+    kernels.client(nb, path.parent, allow_errors=True).execute(env=os.environ | build.AS_PAGE)
+    del nb.cells[0]
+    found = list(moved(before, nb))
+    if path.suffix == ".ipynb":
+        found += sorted(unproved(path, nb) - unproved(path, before))
     return found
 
 
-def probe_blas(path: Path) -> tuple[str, int]:
-    """Return the core type and the number of threads of an OpenBLAS."""
-    library = ctypes.CDLL(str(path))
-    for suffix in ("64_", ""):
-        name = getattr(library, f"scipy_openblas_get_corename{suffix}", None)
-        if name is not None:
-            name.restype = ctypes.c_char_p
-            count = getattr(library, f"scipy_openblas_get_num_threads{suffix}")
-            return name().decode(), count()
-    return "unknown", 0
-
-
-def probe_under(variables: Mapping[str, str]) -> dict[str, Any]:
-    """Return `probe()` of a new process with these environment variables."""
-    program = "import json, portable; print(json.dumps(portable.probe()))"
-    child = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=Path(__file__).parent,
-        env={**os.environ, **variables},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return json.loads(child.stdout)
-
-
-def missed(machine: Machine, found: Mapping[str, Any]) -> list[str]:
-    """Return the settings of a machine that its libraries, as probed, do not use."""
-    complaints = []
-    if machine.instructions:
-        newer = NEWER[machine.instructions]
-        used = {"NumPy": [name for name, on in found["numpy"].items() if on]}
-        used["XLA"] = found.get("xla", [])
-        for library, names in used.items():
-            if wrong := [name for name in names if newer(name)]:
-                complaints.append(f"{library} uses {' '.join(wrong)}")
-    cores = sorted({core.lower() for core, _ in found["blas"].values()})
-    if machine.core and cores != [machine.core.lower()]:
-        shown = ", ".join(map(str.title, cores)) or "nothing"
-        complaints.append(f"OpenBLAS runs as {shown}, not as {machine.core}")
-    if machine.cpu and found["numba"] != machine.cpu:
-        complaints.append(f"Numba compiles for {found['numba']}, not for {machine.cpu}")
-    if machine.threads:
-        counts = found["threads"] | {name: count for name, (_, count) in found["blas"].items()}
-        for name, count in counts.items():  # OpenBLAS starts no more threads than cores
-            if count > machine.threads or (name == "Numba" and count < machine.threads):
-                complaints.append(f"{name} has {count} threads")
-    return complaints
-
-
-# ---- one part on one machine ---------------------------------------------------------------
-
-
-class Result(NamedTuple):
-    """Pytest's report on one part."""
-
-    passed: int
-    differing: dict[str, str]  # test, or notebook and cell → the difference
-    seconds: float
-
-    def __str__(self) -> str:
-        return f"{self.passed:,} passed, {len(self.differing)} differ, {self.seconds:.0f} s"
-
-
-def run(arguments: list[str], variables: Mapping[str, str], report: Path) -> Result:
-    """Run pytest with these environment variables; return its result."""
-    report.parent.mkdir(parents=True, exist_ok=True)
-    report.unlink(missing_ok=True)
-    log, began = report.with_suffix(".log"), time.monotonic()
-    command = [sys.executable, "-m", "pytest", *arguments, "-p", "no:cacheprovider", "-vv"]
-    with log.open("w", encoding="utf-8") as output:
-        child = subprocess.Popen(
-            [*command, "--color=no", f"--junitxml={report}"],
-            cwd=ROOT,
-            env={**os.environ, **variables},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            status = child.wait()
-        except KeyboardInterrupt:
-            child.terminate()
-            child.wait()
-            raise
-    passed, differing = parse(report) if report.exists() else (0, {})
-    if status not in (0, 1) or (status == 0) != (not differing) or passed == 0:
-        last = "\n".join(log.read_text("utf-8", errors="replace").splitlines()[-LONGEST:])
-        differing["pytest itself"] = f"ended with status {status}: see {log}\n{last}"
-    return Result(passed, differing, time.monotonic() - began)
-
-
-def parse(report: Path) -> tuple[int, dict[str, str]]:
-    """Return the number of passed tests and the failures in a JUnit report."""
-    passed, differing = 0, {}
-    for case in ET.parse(report).iter("testcase"):
-        faults = [child for child in case if child.tag in ("failure", "error")]
-        if faults:
-            name = f"{case.get('classname')}::{case.get('name')}"
-            differing[name] = short("\n".join(fault.text or "" for fault in faults))
-        elif case.find("skipped") is None:
-            passed += 1
-    return passed, differing
-
-
-def short(text: str) -> str:
-    """Return the committed and new lines of a cell, or the error lines of a failed test."""
-    lines = text.splitlines()
-    if "Cell outputs differ" in text:  # in nbval's reports the committed lines come last
-        signs = {"  - ": "+", "  + ": "-"}
-        shown = [signs[line[:4]] + line[4:] for line in lines if line[:4] in signs]
-        shown = sorted(shown, key=lambda line: line[0] == "+")
-    else:
-        shown = [line for line in lines if line.startswith("E ")]
-    shown = shown or lines
-    return "\n".join(shown[:LONGEST] + ["..."] * (len(shown) > LONGEST))
-
-
-@contextmanager
-def busy(count: int) -> Iterator[None]:
-    """Keep `count` processes busy during the block; they end with this process in any case."""
-    program = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
-    with ExitStack() as stack:
-        for _ in range(count):
-            stack.callback(subprocess.Popen([sys.executable, "-c", program]).kill)
-        yield
-
-
-# ---- all of them ---------------------------------------------------------------------------
-
-
-class Row(NamedTuple):
-    """One line of the table."""
-
-    machine: str
-    part: str
-    result: Result | None  # None if the part did not run
-    note: str
-
-
-def examine(name: str, parts: list[str], workers: int) -> Iterator[Row]:
-    """Imitate one machine and run the parts with `workers` processes; yield each result."""
-    machine, home = possible()[name], PLACE / name.replace(" ", "-")
-    shutil.rmtree(home, ignore_errors=True)  # kernels of older sources
-    home.mkdir(parents=True, exist_ok=True)
-    variables = environment(machine, features(), home)
-    complaints = missed(machine, probe_under(variables))
-    if complaints:
-        yield Row(name, "all", None, "not imitated: " + "; ".join(complaints))
-        return
-    warm = [sys.executable, str(ROOT / "tools" / "warm.py")]  # or each process compiles
-    subprocess.run(warm, cwd=ROOT, env={**os.environ, **variables}, check=True)
-    for part in parts:
-        seed = random.randrange(2**32)
-        arguments = [*PARTS[part], f"-n{workers}", "--dist=loadfile", "--no-loadscope-reorder"]
-        if part == "library":
-            arguments.append(f"--hypothesis-seed={seed}")
-        else:
-            arguments += sorted(map(str, (ROOT / "book").glob("*.ipynb")))
-        result = run(arguments, variables, home / f"{part}.xml")
-        yield Row(name, part, result, f"hypothesis seed {seed}" if part == "library" else "")
-
-
-def possible() -> dict[str, Machine]:
-    """Return the machines that this one can imitate; the older processors are all x86."""
-    if platform.machine().lower() in ("x86_64", "amd64"):
-        return MACHINES
-    return {n: m._replace(core=None) for n, m in MACHINES.items() if not m.instructions}
-
-
-def table(rows: list[Row]) -> str:
-    """Return the results so far: a line per part, then the differences."""
-    form = "{:<14}{:<11}{:>7}{:>8}{:>9}  {}"
-    lines = [form.format("machine", "part", "passed", "differ", "seconds", "")]
-    for machine, part, result, note in rows:
-        if result:
-            numbers = result.passed, len(result.differing), round(result.seconds)
-        else:
-            numbers = "-", "-", "-"
-        lines.append(form.format(machine, part, *numbers, note).rstrip())
-    for machine, part, result, _ in rows:
-        for name, difference in (result.differing if result else {}).items():
-            lines += ["", f"{machine}, {part}: {name}"]
-            lines += [f"    {line}" for line in difference.splitlines()]
-    return "\n".join(lines)
+def perturb(paths: list[Path]) -> bool:
+    """Run pages, two at a time; print the numbers that move. Return whether none does."""
+    os.environ |= environment(possible()[0]) | {"OMP_NUM_THREADS": "1"}
+    count = 0
+    with ProcessPoolExecutor(2) as pool:
+        for path, found in zip(paths, pool.map(perturbed, paths), strict=True):
+            count += len(found)
+            print(f"{path.stem}: {len(found)} moved", *found, sep="\n  ", flush=True)
+    print(f"{count} numbers depend on the order of additions.")
+    return count == 0
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -321,30 +333,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--machines", nargs="+", choices=possible(), default=possible())
-    parser.add_argument("--only", choices=PARTS, help="run one of the two parts")
-    parser.add_argument("--load", type=int, default=0, help="other processes to keep busy")
-    parser.add_argument("--workers", type=int, default=2, help="test processes (default: 2)")
-    parser.add_argument("--list", action="store_true", help="list the machines")
+    parser.add_argument("pages", nargs="*", type=Path, help="all, if none is named")
+    parser.add_argument("--machines", nargs="+", choices=possible(), default=[])
     options = parser.parse_args(arguments)
-    if options.list:
-        for name, machine in possible().items():
-            variables = environment(machine, features(), PLACE)
-            own = [f"{k}={v!r}" for k, v in variables.items() if str(PLACE) not in v]
-            print(f"{name}: {' '.join(own)}")
-        return 0
-    parts, rows = [options.only] if options.only else list(PARTS), []
-    try:
-        with busy(options.load):
-            for name in options.machines:
-                for row in examine(name, parts, options.workers):
-                    rows.append(row)
-                    print(f"{row.machine}, {row.part}: {row.result or row.note}", flush=True)
-    except KeyboardInterrupt:
-        print("Interrupted. Known so far:")
-    finished = len(rows) == len(options.machines) * len(parts)
-    print(f"\n{table(rows)}")
-    return int(not finished or any(row.result is None or row.result.differing for row in rows))
+    PLACE.mkdir(parents=True, exist_ok=True)
+    if options.machines:
+        passed = [imitate(name) for name in options.machines]
+        return int(not all(passed))
+    paths = [path.resolve() for path in options.pages] or list(build.pages())
+    return int(not perturb([path for path in paths if build.read(path)]))
 
 
 if __name__ == "__main__":

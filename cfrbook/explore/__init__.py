@@ -21,7 +21,7 @@ from cfrlib.core.extras import require
 require("cfrbook.explore", "plot", "matplotlib")
 
 from cfrbook.explore.controls import Choice, Linear, Log, Mix, Seed, Walk
-from cfrbook.explore.explorable import Explorable, Frame
+from cfrbook.explore.explorable import Explorable, Frame, about
 from cfrbook.explore.program import Program
 from cfrbook.explore.rewind import Rewind
 from cfrbook.explore.rounds import Rounds
@@ -38,4 +38,5 @@ __all__ = [
     "Rounds",
     "Seed",
     "Walk",
+    "about",
 ]

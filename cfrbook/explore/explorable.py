@@ -83,21 +83,38 @@ def number_text(value: Any) -> str:
     --------
     >>> number_text(1_000), number_text(1 / 3), number_text(0.000217), number_text(1e-17)
     ('1,000', '0.3333', '2.17 × 10⁻⁴', '0')
-    >>> number_text((0.25, 0.75))
-    '(0.250, 0.750)'
+    >>> number_text((0.25, -0.0625)), number_text(0.03125)
+    ('(0.250, -0.063)', '0.0313')
     """
     if isinstance(value, str):
         return value
+    up = 1 + 1e-12  # halves away from zero, whichever way their last bit was rounded
     if isinstance(value, (tuple, list, np.ndarray)):
-        return f"({', '.join(f'{v:.3f}' for v in value)})"
+        return f"({', '.join(f'{v * up:.3f}' for v in value)})"
     if isinstance(value, (int, np.integer)):
         return f"{value:,}"
+    value *= up
     if abs(value) < 1e-12:
         return "0"
     if abs(value) >= 1e-3:
         return f"{value:.4f}".replace("-", "−")
     digits, exponent = f"{value:.2e}".split("e")
     return f"{digits.replace('-', '−')} × {ten_to(int(exponent))}"
+
+
+def about(value: float) -> str:
+    """Return a number of which rounding, or the seed, changes all but the first digit.
+
+    Examples
+    --------
+    >>> about(0.0347), about(2.6e-05), about(409_746)
+    ('≈ 0.03', '≈ 3 × 10⁻⁵', '≈ 400,000')
+    """
+    first = float(f"{value:.0e}")
+    digits, exponent = f"{first:.0e}".split("e")
+    if abs(first) < 1e-3:
+        return f"≈ {digits} × {ten_to(int(exponent))}"
+    return f"≈ {first:,.0f}" if abs(first) >= 1 else f"≈ {first:g}"
 
 
 class Explorable:
