@@ -27,7 +27,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help book test test-all test-slow portable lab bench notebooks format lock clean lint \
-	types kernels programs test-quick test-notebooks test-changed pdf classroom kit exam \
+	types kernels programs digits test-quick test-notebooks test-changed pdf classroom kit exam \
 	tournament leaderboard package
 
 help: ## show this list
@@ -165,13 +165,17 @@ test-quick: book $(VENV)/.test
 
 # In the browser three processes mostly wait.
 test-slow: book $(VENV)/.test
-	@$(MAKE) --no-print-directory programs
+	@$(MAKE) --no-print-directory programs digits
 	$(BIN)/pytest $(IN_TWO) -m slow --durations=20 --ignore=tests/browser tests; rest=$$?; \
 		$(BIN)/pytest -n 3 --no-loadscope-reorder -m slow --durations=20 \
 		tests/browser && exit $$rest
 
-portable: $(VENV)/.test ## tests and notebooks as on older processors, with one thread and many (hours)
+# Which printed digits depend on the order of additions
+digits: book $(VENV)/.test
 	$(BIN)/python tools/portable.py
+
+portable: digits ## digits that depend on rounding; tests as on older processors, one thread and many (hours)
+	$(BIN)/python tools/portable.py --machines
 
 format: $(VENV)/.test ## format the code and the notebook cells
 	$(BIN)/ruff check --fix .

@@ -334,11 +334,13 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("pages", nargs="*", type=Path, help="all, if none is named")
-    parser.add_argument("--machines", nargs="+", choices=possible(), default=[])
+    parser.add_argument("--machines", nargs="*", metavar="NAME", help="all, if none is named")
     options = parser.parse_args(arguments)
     PLACE.mkdir(parents=True, exist_ok=True)
-    if options.machines:
-        passed = [imitate(name) for name in options.machines]
+    if options.machines is not None:
+        if unknown := {*options.machines} - {*possible()}:
+            parser.error(f"no machine {min(unknown)!r} here, but {', '.join(possible())}")
+        passed = [imitate(name) for name in options.machines or possible()]
         return int(not all(passed))
     paths = [path.resolve() for path in options.pages] or list(build.pages())
     return int(not perturb([path for path in paths if build.read(path)]))
