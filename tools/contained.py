@@ -15,8 +15,8 @@ interrupt, the notebook gets no grade at all. This preprocessor changes that:
   capability, and sees only system libraries, the Python environment and its own folder. Its
   memory of every kind, its processes and its files are limited. A cell that exceeds a limit
   gets an error, or loses its kernel.
-- Of what a cell prints, the first `PRINTED` characters are kept; of what it shows, text and
-  pictures that cannot be scripts (`Harmless`).
+- Of what a cell prints, the first `PRINTED` characters are kept; of what it shows, plain text
+  and raster pictures, which no browser runs (`plain`).
 
 Without the sandbox, nothing is run, unless the teacher has set `unprotected`. Then the kernel
 is an ordinary process of the same user, with access to absolute paths and to the network.
@@ -24,8 +24,10 @@ is an ordinary process of the same user, with access to absolute paths and to th
 
 from __future__ import annotations
 
+import base64
 import copy
 import math
+import mimetypes
 import os
 import platform
 import re
@@ -39,6 +41,8 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from html import escape
+from io import BytesIO
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -47,11 +51,14 @@ from uuid import uuid4
 import kernels
 import psutil
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbconvert.exporters import HTMLExporter
+from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.converters.base import NbGraderException
-from nbgrader.preprocessors import Execute
+from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_locked
 from numba.core.caching import _CacheLocator
+from PIL import Image
 from traitlets import Bool, Float, Integer
 
 import cfrbook
@@ -65,6 +72,10 @@ DISK = 256  # MiB for the files in one folder, and for each file
 PROCESSES = 512  # threads count
 DEPTH = 8  # parent folders of the one that a submission works in
 PRINTED = 100_000  # characters
+PICTURES = ("png", "jpeg")
+PIXELS = 25_000_000  # of a picture; a browser unpacks all of them
+MARKUP = '<>&"\\`'  # characters that would end a text in nbgrader's pages
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'"
 # Variables that a kernel may see, by their beginnings: language, threads, instructions
 PASSED = ("PATH", "LANG", "LC_", "TZ", "OMP_", "OPENBLAS_", "MKL_", "NUMBA_", "NPY_", "XLA_")
 PASSED += ("JAX_", "NPROC", "MPLCONFIGDIR", "NBGRADER_", "PYTHONPATH", "SYSTEMROOT")
@@ -390,6 +401,9 @@ class Contained(Execute):  # type: ignore[misc]
             self.store_widget_state = False
             metadata = {**resources["metadata"], "path": str(self.folder)}
             nb, _ = super().preprocess(nb, {**resources, "metadata": metadata}, km)
+        for cell in (cell for cell in nb.cells if cell.cell_type == "code"):
+            cell.outputs = [plain(output) for output in cell.outputs]
+            cell.execution_count = None
         return nb, resources
 
     def start_new_kernel(self, **options: Any) -> None:
@@ -532,6 +546,90 @@ class Contained(Execute):  # type: ignore[misc]
             self.is_given(cell) or cell.get("id", "").startswith("page-")
         )
         return self.patience if given else super()._get_timeout(cell)
+
+
+class Submitted(NbGraderPreprocessor):  # type: ignore[misc]
+    """Leave only code and plain text of a submitted notebook.
+
+    nbgrader's own commands take a notebook as it was handed in, and Formgrader shows it on a
+    page that may do whatever the teacher may. nbgrader then restores the assignment's cells.
+    """
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Return the notebook without what could be a script."""
+        student = resources["nbgrader"]["student"]
+        if set(student) & set(MARKUP):
+            why = f"the name of a student's folder has one of the characters {MARKUP}"
+            raise NbGraderException(f"Nothing was graded: {why}. Rename {student!r}.")
+        kernel = NotebookNode(name="python3", display_name="Python 3", language="python")
+        nb.metadata = NotebookNode(kernelspec=kernel)
+        for cell in nb.cells:
+            label = cell.metadata.get("nbgrader")
+            known = isinstance(label, dict) and is_name(label.get("grade_id"))
+            cell.metadata = NotebookNode({"nbgrader": label} if known else {})
+            cell.pop("attachments", None)
+            if not is_name(cell.get("id", "a")):
+                cell.id = uuid4().hex[:8]
+            if cell.cell_type != "code":
+                cell.cell_type, cell.source = "markdown", f"<pre>{escape(cell.source)}</pre>"
+        return nb, resources
+
+
+def is_name(text: Any) -> bool:
+    """Return whether this is a name that needs no quotes anywhere."""
+    return isinstance(text, str) and re.fullmatch(r"[\w-]+", text) is not None
+
+
+def scripts() -> list[str]:
+    """Return patterns of files that a browser may run: pages and other kinds of XML."""
+    mimetypes.init()
+    kinds = mimetypes.types_map | mimetypes.common_types
+    found = (name for name, kind in kinds.items() if re.search("ml$|svg|script", kind))
+    return ["*" + "".join(f"[{x}{x.upper()}]" for x in name) for name in sorted(found)]
+
+
+def plain(output: Any) -> Any:
+    """Return an output as text and raster pictures: what a browser runs is left out.
+
+    The text is there for each output of IPython, of tables and widgets as well.
+    """
+    if output.output_type == "stream":
+        name = "stderr" if output.get("name") == "stderr" else "stdout"
+        return new_output("stream", name=name, text=str(output.text))
+    if output.output_type == "error":
+        lines = [str(line) for line in output.get("traceback", [])]
+        name, text = str(output.ename), str(output.evalue)
+        return new_output("error", ename=name, evalue=text, traceback=lines)
+    given = output.get("data", {})
+    data = {"text/plain": str(given.get("text/plain", "(what was shown here is left out)"))}
+    data |= {f"image/{kind}": picture(given.get(f"image/{kind}"), kind) for kind in PICTURES}
+    kind = "execute_result" if output.output_type == "execute_result" else "display_data"
+    return new_output(kind, data={mime: text for mime, text in data.items() if text})
+
+
+def picture(text: Any, kind: str) -> str | None:
+    """Return a picture of this kind as base64; None if it is none, or too large to be shown."""
+    try:
+        found = base64.b64decode(str(text))
+        with Image.open(BytesIO(found), formats=[kind]) as image:
+            image.verify()
+            small = image.width * image.height <= PIXELS
+    except Exception:  # whatever Pillow makes of a damaged file
+        return None
+    return base64.b64encode(found).decode() if small else None
+
+
+class Feedback(HTMLExporter):  # type: ignore[misc]
+    """Nbconvert's exporter to HTML, for pages that run no script and load nothing.
+
+    Formulas are shown as they are written, in LaTeX.
+    """
+
+    def from_notebook_node(self, nb: Any, *rest: Any, **options: Any) -> tuple[str, Any]:
+        """Return the page of a notebook, whose browser shall obey `POLICY`."""
+        html, resources = super().from_notebook_node(nb, *rest, **options)
+        policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        return html.replace("<head>", f"<head>{policy}", 1), resources
 
 
 def unexpected(output: Any) -> bool:

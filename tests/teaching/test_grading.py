@@ -212,7 +212,9 @@ def test_a_tilde_is_expanded(monkeypatch, tmp_path):
     (tmp_path / "c" / "release" / "04_vanilla_cfr").mkdir(parents=True)
     with zipfile.ZipFile(tmp_path / "a b.zip", "w") as file:
         file.writestr("ada/a.ipynb", "{}")
-    monkeypatch.setattr(classroom, "grade_class", lambda course, name: course)
+    graded = []
+    monkeypatch.setattr(classroom, "grade_class", lambda *rest: graded.append(rest))
     command = ["--course", "~/c", "--grade", "04_vanilla_cfr", "--collect", "~/a b.zip"]
-    assert classroom.main([*command, "--unprotected"]) == tmp_path / "c"
+    assert classroom.main([*command, "--unprotected"]) == 0
+    assert graded[0][:2] == (tmp_path / "c", "04_vanilla_cfr")
     assert (tmp_path / "c" / "submitted" / "ada" / "04_vanilla_cfr" / "a.ipynb").is_file()
