@@ -275,11 +275,11 @@ def grade(
 
 
 def cause(result: dict[str, Any]) -> str:
-    """Return what went wrong: the last exception that nbgrader did not raise itself."""
+    """Return what went wrong: the last exception that says it, among its log."""
     text = f"{result.get('log', '')}\n{result.get('error', '')}"
-    raised = re.findall(r"^(?:\w+\.)*[A-Z]\w*(?:: .+|Error|Exception)$", text, re.MULTILINE)
-    first = [line for line in raised if "NbGrader" not in line] or raised
-    return first[-1][:200] if first else "nbgrader says nothing"
+    raised = re.findall(r"^ *((?:\w+\.)*[A-Z]\w*(?:: .+|Error|Exception))$", text, re.M)
+    telling = [line for line in raised if "see the the above traceback" not in line] or raised
+    return telling[-1][:200] if telling else "nbgrader says nothing"
 
 
 def repair(course: Path, name: str, student: str) -> list[str]:

@@ -601,7 +601,7 @@ def plain(output: Any) -> Any:
         name, text = str(output.ename), str(output.evalue)
         return new_output("error", ename=name, evalue=text, traceback=lines)
     given = output.get("data", {})
-    data = {"text/plain": str(given.get("text/plain", "(what was shown here is left out)"))}
+    data = {"text/plain": str(given.get("text/plain") or "(what was shown here is left out)")}
     data |= {f"image/{kind}": picture(given.get(f"image/{kind}"), kind) for kind in PICTURES}
     kind = "execute_result" if output.output_type == "execute_result" else "display_data"
     return new_output(kind, data={mime: text for mime, text in data.items() if text})
