@@ -244,13 +244,16 @@ def confined(
         number = str(2**30 + secrets.randbelow(2**30))
         isolated += ["setpriv", "--reuid", number, "--regid", number, "--clear-groups"]
         isolated += ["--inh-caps=-all", "--bounding-set=-all"]
+        first = []
     else:
-        isolated += ["--unshare-user"]
+        # Process 1 would be bubblewrap, of the same user and without the filter of `seccomp`.
+        isolated += ["--unshare-user", "--as-pid-1"]
+        first = [] if alone else ["sh", "-c", '"$@"; exit $?', "sh"]
     sizes = {"data": memory * 2**30, "fsize": DISK * 2**20, "nproc": PROCESSES, "core": 0}
     sizes["nofile"] = 1024
     limits = ["prlimit", *(f"--{name}={math.ceil(size)}" for name, size in sizes.items())]
     bubblewrap = ["bwrap", *room, "/tmp", *own, *read_only, *writable, *sealed, *isolated]
-    return ["sh", "-c", START, str(top), *bubblewrap, *limits, *command]
+    return ["sh", "-c", START, str(top), *bubblewrap, *limits, *first, *command]
 
 
 @cache

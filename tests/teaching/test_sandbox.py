@@ -40,7 +40,7 @@ def test_it_writes_to_its_own_folders_only(tmp_path):
 import json, os
 kept, done = {str(mine)!r}, []
 assert open(kept + "/given/task").read() == "read me"
-places = [kept, "/tmp", "/dev/shm", kept + "/given", {str(tmp_path)!r}, "/", "/dev", "/etc"]
+places = [kept, "/tmp", "/dev/shm", kept + "/given", "/", "/dev", "/etc"]
 places += ["/usr", "/root", *{sorted(map(str, contained.PACKAGES))!r}]
 for place in places:
     try:
@@ -121,7 +121,9 @@ WAYS_OUT = {
     "change its root": "c.chroot(b'/tmp') == 0",
     "name the machine": "c.sethostname(b'mine', 4) == 0",
     "look into another process": "c.ptrace(16, 1, 0, 0) == 0",
-    "write into another process": "bool(open('/proc/1/mem', 'r+b'))",
+    "write into a process that is free of the filter": (
+        "open('/proc/1/mem', 'r+b') and 'Seccomp:\\t2' not in open('/proc/1/status').read()"
+    ),
     "signal a process outside": "os.kill({outside}, 0) is None",
     "read the session's keys": "c.syscall({keyctl}, 0, -3, 0) >= 0",
     "name the program for core dumps": "bool(open('/proc/sys/kernel/core_pattern', 'r+'))",
