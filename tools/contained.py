@@ -44,7 +44,7 @@ from functools import cache
 from html import escape
 from io import BytesIO
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 from typing import Any
 from uuid import uuid4
 
@@ -271,8 +271,9 @@ def can_sandbox() -> bool:
 class Watch(Thread):
     """Stop a sandbox whose processes together hold more memory than they may.
 
-    The limits of a process hold for each process by itself. So this looks several times a
-    second at the memory of all of them, and at what their folders in memory hold.
+    The limits of a process hold for each process by itself. So this looks at the memory of all
+    of them, and at what their folders in memory hold: five times a second, or once if there are
+    so many that a look takes long.
 
     Parameters
     ----------
@@ -287,18 +288,18 @@ class Watch(Thread):
     def __init__(self, pid: int, top: Path, memory: float = MEMORY) -> None:
         super().__init__(daemon=True)
         self.sandbox, self.top, self.most = psutil.Process(pid), top, memory * 2**30
-        self.exceeded, self.ended = False, Event()
+        self.exceeded = False
         self.start()
 
     def run(self) -> None:
         """Look until the sandbox has ended."""
-        while not self.ended.wait(0.2):
-            if self.held() > self.most:
-                self.exceeded = True
-                self.sandbox.kill()
-                return
-            if not self.sandbox.is_running() or self.sandbox.status() == psutil.STATUS_ZOMBIE:
-                return
+        with suppress(psutil.Error):  # it has ended meanwhile
+            while self.sandbox.is_running() and self.sandbox.status() != psutil.STATUS_ZOMBIE:
+                began = time.monotonic()
+                if self.held() > self.most:
+                    self.exceeded = True
+                    self.sandbox.kill()
+                time.sleep(min(max(0.2, 5 * (time.monotonic() - began)), 1))
 
     def inside(self, path: Path) -> Path:
         """Return where a folder that the sandbox has made for itself is to be found here.
