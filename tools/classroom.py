@@ -50,10 +50,12 @@ from traitlets.config.loader import PyFileConfigLoader
 from cfrbook import exercises
 
 TOOLS = Path(__file__).parent
-COPIED = ("nbgrader_config.py", "contained.py")  # into every course
+COPIED = ("nbgrader_config.py", "contained.py", "kernels.py")  # into every course
 BUILD = ROOT / "_build" / "classroom"
 REBUILT = "rebuilt"  # in the place of nbgrader's `submitted`
 SHOWN = "04_vanilla_cfr"  # the assignment of the demonstration
+# For code of the book, which may also run where there is no sandbox
+UNPROTECTED = {"Contained": {"unprotected": True}}
 FRESH = get_context("spawn")  # a forked process may hang if its parent has several threads
 
 
@@ -95,8 +97,17 @@ class Student:
 
 
 def api_of(course: Path, options: dict[str, Any] | None = None) -> NbGraderAPI:
-    """Return nbgrader's API for a course; `options` override the course's own file."""
+    """Return nbgrader's API for a course; `options` override the course's own file.
+
+    Raises
+    ------
+    NotGraded
+        If the file would have nbgrader run submissions without the sandbox.
+    """
     config = PyFileConfigLoader(COPIED[0], path=str(course)).load_config()
+    steps = config.get("Autograde", {}).get("autograde_preprocessors", [])
+    if not any(getattr(step, "__name__", "") in ("Contained", "Refuse") for step in steps):
+        raise NotGraded(f"{COPIED[0]} has no sandbox; make the course again")
     config.merge(Config({"CourseDirectory": {"root": str(course)}}))
     config.merge(Config(options or {}))
     return NbGraderAPI(config=config, log_level="ERROR")
@@ -131,7 +142,7 @@ def prepare(course: Path, paths: Iterable[Path]) -> None:
 
 def solution(course: Path, name: str) -> str:
     """Run the version with solutions; return the failed checks as text, "" if none."""
-    api = api_of(course)
+    api = api_of(course, UNPROTECTED)
     with temp_attrs(api.coursedir, assignment_id=name):
         converter = GenerateSolution(coursedir=api.coursedir, parent=api)
         converter.force = True
@@ -243,9 +254,9 @@ def grade(
 ) -> Outcome:
     """Rebuild and grade a submission, and write feedback."""
     rebuilt = {"CourseDirectory": {"submitted_directory": REBUILT}}
-    api = api_of(course, rebuilt | (options or {}))
     noted = record(course / "submitted" / student / name).get("remarks", [])
     try:
+        api = api_of(course, rebuilt | (options or {}))
         remarks = repair(course, name, student)
         result = api.autograde(name, student)
         if not result["success"]:
@@ -264,11 +275,11 @@ def grade(
 
 
 def cause(result: dict[str, Any]) -> str:
-    """Return what went wrong: the last exception that nbgrader did not raise itself."""
+    """Return what went wrong: the last exception that says it, among its log."""
     text = f"{result.get('log', '')}\n{result.get('error', '')}"
-    raised = re.findall(r"^(?:\w+\.)*[A-Z]\w*(?:: .+|Error|Exception)$", text, re.MULTILINE)
-    first = [line for line in raised if "NbGrader" not in line] or raised
-    return first[-1][:200] if first else "nbgrader says nothing"
+    raised = re.findall(r"^ *((?:\w+\.)*[A-Z]\w*(?:: .+|Error|Exception))$", text, re.M)
+    telling = [line for line in raised if "see the the above traceback" not in line] or raised
+    return telling[-1][:200] if telling else "nbgrader says nothing"
 
 
 def repair(course: Path, name: str, student: str) -> list[str]:
@@ -308,17 +319,19 @@ def grade_alone(work: Callable[[str], Outcome], student: str) -> Outcome:
             return Outcome(student, None, ("the process that graded it was ended",))
 
 
-def grade_class(course: Path, name: str) -> int:
+def grade_class(course: Path, name: str, options: dict[str, Any] | None = None) -> int:
     """Grade everybody's submission of an assignment; return the number that has no grade."""
     students = sorted(path.parent.name for path in course.glob(f"submitted/*/{name}"))
     most = worth(name, course)
     outcomes = []
-    for n, outcome in enumerate(grade_all(course, name, students), 1):
+    for n, outcome in enumerate(grade_all(course, name, students, options), 1):
         told = printable(f"{outcome.student}: {outcome.status}")
         print(f"{n:>4} of {len(students)}  {told}", flush=True)
         outcomes.append(outcome)
     report(course / "grades" / f"{name}.csv", most, outcomes)
-    return sum(outcome.scores is None for outcome in outcomes)
+    ungraded = sum(outcome.scores is None for outcome in outcomes)
+    print(f"Not graded: {ungraded} of {len(students)}")
+    return ungraded
 
 
 def report(path: Path, most: dict[str, float], outcomes: Iterable[Outcome]) -> None:
@@ -354,7 +367,7 @@ def demonstrate(course: Path, path: Path) -> None:
     prepare(course, [path])
     for student in class_of(list(worth(path.stem, course))[1]):
         submit(course, path.stem, student)
-    grade_class(course, path.stem)
+    grade_class(course, path.stem, UNPROTECTED)
     print(f"Feedback: {course}/feedback")
 
 
@@ -412,7 +425,10 @@ def main(arguments: list[str] | None = None) -> int:
             except (NotGraded, OSError) as reason:
                 parser.error(str(reason))
             print(f"{len(found)} students in {archive}: {', '.join(found)}")
-        return grade_class(course, options.grade) if consents(options.unprotected) else 1
+        if not consents(options.unprotected):
+            return 1
+        grade_class(course, options.grade, None if can_sandbox() else UNPROTECTED)
+        return 0
     if options.collect:
         parser.error("--collect needs --grade, the assignment that was handed in")
     try:

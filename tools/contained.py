@@ -11,44 +11,71 @@ interrupt, the notebook gets no grade at all. This preprocessor changes that:
   cells again and continues with the next exercise.
 - An exercise whose cells raised an error is run once more by itself, in a new kernel: what an
   earlier cell broke costs no points here. What is printed on stderr costs none either.
-- The kernel may allocate `memory` GiB; a cell that needs more raises an error. Of what a cell
-  prints, the first `PRINTED` characters are kept.
-- Where bubblewrap is installed and works (Linux), the kernel runs in its sandbox: it has no
-  network and sees only system libraries, the Python environment and its own folder, which is
-  all it can write to.
+- On Linux, the kernel runs in the sandbox of bubblewrap (`confined`): it has no network and no
+  capability, and sees only system libraries, the Python environment and its own folder. Its
+  memory of every kind, its processes and its files are limited. A cell that exceeds a limit
+  gets an error, or loses its kernel.
+- Of what a cell prints, the first `PRINTED` characters are kept; of what it shows, plain text
+  and raster pictures, which no browser runs (`plain`).
 
-Without bubblewrap, the kernel is an ordinary process of the same user, with access to absolute
-paths and to the network.
+Without the sandbox, nothing is run, unless the teacher has set `unprotected`. Then the kernel
+is an ordinary process of the same user, with access to absolute paths and to the network.
 """
 
 from __future__ import annotations
 
+import base64
 import copy
+import math
+import mimetypes
 import os
+import platform
 import re
+import secrets
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from html import escape
+from io import BytesIO
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from uuid import uuid4
 
 import kernels
+import psutil
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbconvert.exporters import HTMLExporter
+from nbformat import NotebookNode
 from nbformat.v4 import new_output
-from nbgrader.preprocessors import Execute
+from nbgrader.converters.base import NbGraderException
+from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_locked
 from numba.core.caching import _CacheLocator
-from traitlets import Bool, Integer
+from PIL import Image
+from traitlets import Bool, Float, Integer
 
 import cfrbook
 import cfrlib
 import koikoi
 
 PACKAGES = [Path(package.__path__[0]) for package in (cfrlib, cfrbook, koikoi)]
+# Limits of a sandbox
+MEMORY = 4  # GiB
+DISK = 256  # MiB for the files in one folder, and for each file
+PROCESSES = 512  # threads count
 DEPTH = 8  # parent folders of the one that a submission works in
 PRINTED = 100_000  # characters
+PICTURES = ("png", "jpeg")
+PIXELS = 25_000_000  # of a picture; a browser unpacks all of them
+MARKUP = '<>&"\\`'  # characters that would end a text in nbgrader's pages
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'"
 # Variables that a kernel may see, by their beginnings: language, threads, instructions
 PASSED = ("PATH", "LANG", "LC_", "TZ", "OMP_", "OPENBLAS_", "MKL_", "NUMBA_", "NPY_", "XLA_")
 PASSED += ("JAX_", "NPROC", "MPLCONFIGDIR", "NBGRADER_", "PYTHONPATH", "SYSTEMROOT")
@@ -57,16 +84,134 @@ PRIVATE = {str(p.parent) for p in PACKAGES} | {sys.prefix, sys.base_prefix, str(
 PRIVATE |= {os.path.realpath(path) for path in PRIVATE} | {tempfile.gettempdir()}
 PRIVATE -= {"/", "/usr"}
 HERE = re.compile("|".join(re.escape(p + os.sep) for p in sorted(PRIVATE, key=len)[::-1]))
+# Numbers of system calls by processor: those of `seccomp`, from linux/unistd.h
+CALLS: dict[str, dict[str, Any]] = {
+    "x86_64": {
+        "arch": 0xC000003E,
+        # unshare, setns, memfd_create, memfd_secret, shmget, msgget, semget, mq_open, add_key,
+        # request_key, keyctl, ptrace, bpf, perf_event_open, userfaultfd, io_uring_setup
+        "refused": (
+            272,
+            308,
+            319,
+            447,
+            29,
+            68,
+            64,
+            240,
+            248,
+            249,
+            250,
+            101,
+            321,
+            298,
+            323,
+            425,
+        ),
+        "mmap": 9,
+        "clone": 56,
+        "fork": (57, 58),
+    },
+    "aarch64": {
+        "arch": 0xC00000B7,
+        "refused": (
+            97,
+            268,
+            279,
+            447,
+            194,
+            186,
+            190,
+            180,
+            217,
+            218,
+            219,
+            117,
+            280,
+            241,
+            282,
+            425,
+        ),
+        "mmap": 222,
+        "clone": 220,
+        "fork": (),
+    },
+}
 SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin")
+# How a sandbox begins: the user in it may read what is given. Others outside may not, since the
+# folder around it is private.
+START = 'chmod -R a+rX "$0/given" && exec "$@" 9<"$0/filter"'
+# How a kernel begins in the sandbox: $0 is its folder, the others are those that it works in
+# and has its sockets in.
+ENTER = """\
+mkdir -p "$1" "$2" && cp -R "$0/given/files/." "$1" && cd "$1" || exit
+test ! -d "$0/given/compiled" || cp -RP "$0/given/compiled" "$0/compiled" || exit
+shift 2
+exec "$@"
+"""
+NO_SANDBOX = """\
+Nothing was graded: there is no sandbox here, because bubblewrap is missing, is older than 0.7,
+or may not run (Linux: apt install bubblewrap). `make classroom GRADE=...` tells more."""
 SETTINGS = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "localtime", "alternatives")
 
 
-def bubblewrap(folder: Path) -> list[str]:
-    """Return the bubblewrap command for a process that sees little and may write to one folder.
+def seccomp(alone: bool) -> bytes:
+    """Return the program by which the kernel of Linux refuses some of its own functions.
 
-    It sees system libraries, this Python with its packages, and the folder; no home folder, no
-    course, no socket of another program.
+    No capability is needed to call them. They make memory that no limit counts (unnamed files,
+    System V, shared maps without a file) and namespaces in which a process has all
+    capabilities; they read keys and look into other processes. If `alone`, a process cannot
+    start another one either, only threads.
     """
+    numbers = CALLS[platform.machine()]
+    load, equal, any_bit, over, stop = 0x20, 0x15, 0x45, 0x54, 0x06
+    refused, absent, allowed = 0x50001, 0x50026, 0x7FFF0000  # EPERM, ENOSYS
+    other_processor = [(equal, 1, 0, numbers["arch"]), (stop, 0, 0, 0x80000000)]
+    steps = [(load, 0, 0, 4), *other_processor, (load, 0, 0, 0)]
+    steps += [(0x35, 0, 1, 0x40000000), (stop, 0, 0, refused)]  # the numbers of another ABI
+    for number in numbers["refused"]:
+        steps += [(equal, 0, 1, number), (stop, 0, 0, refused)]
+    steps += [(equal, 0, 1, 435), (stop, 0, 0, absent)]  # clone3; libraries then call clone
+    flags = [(load, 0, 0, 40), (over, 0, 0, 0x21), (equal, 0, 1, 0x21), (stop, 0, 0, refused)]
+    steps += [(equal, 0, 5, numbers["mmap"]), *flags, (stop, 0, 0, allowed)]
+    flags = [(load, 0, 0, 16), (any_bit, 0, 1, 0x10000000), (stop, 0, 0, refused)]
+    if alone:
+        steps += [
+            step for n in numbers["fork"] for step in ((equal, 0, 1, n), (stop, 0, 0, refused))
+        ]
+        flags += [(any_bit, 1, 0, 0x10000), (stop, 0, 0, refused)]
+    steps += [(equal, 0, len(flags) + 1, numbers["clone"]), *flags, (stop, 0, 0, allowed)]
+    return b"".join(struct.pack("HBBI", *step) for step in [*steps, (stop, 0, 0, allowed)])
+
+
+def confined(
+    command: Sequence[str],
+    top: Path,
+    *,
+    memory: float = MEMORY,
+    alone: bool = False,
+) -> list[str]:
+    """Return the command that runs another one in the sandbox; `Watch` adds one more limit.
+
+    A process in the sandbox sees system libraries, this Python with its packages, and the
+    folder `top`; no home folder, no course, no network, no other process. It can write to
+    `top`, `/tmp` and `/dev/shm` only. These are in memory, with at most `DISK` MiB each, and
+    are not visible outside.
+
+    Parameters
+    ----------
+    command : sequence of str
+        What to run.
+    top : Path
+        A folder for this sandbox alone. What it has in `given` can be read inside.
+    memory : float
+        GiB of private memory for each process.
+    alone : bool
+        Whether the command may start no other process.
+    """
+    given = top / "given"
+    given.mkdir(mode=0o755, exist_ok=True)
+    (top / "filter").write_bytes(seccomp(alone))
     python = {sys.prefix, sys.base_prefix, *map(str, PACKAGES)}
     python |= {path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path}
     python |= {os.environ[name] for name in ("MPLCONFIGDIR",) if name in os.environ}
@@ -75,21 +220,141 @@ def bubblewrap(folder: Path) -> list[str]:
     python -= set(filter(os.path.islink, linked))
     python |= {os.path.realpath(path) for path in linked}
     visible = [*SYSTEM, *(f"/etc/{name}" for name in SETTINGS), *sorted(python)]
-    read_only = [part for path in visible for part in ("--ro-bind-try", path, path)]
-    own = ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
-    writable = ["--bind", str(folder), str(folder)]
+    parents = {str(Path(path).parent) for path in [*python, str(top)]} - {"/"}
+    read_only = [part for path in parents for part in ("--perms", "0755", "--dir", path)]
+    read_only += [part for path in visible for part in ("--ro-bind-try", path, path)]
+    # as root, one may write to some files of /proc/sys without any capability
+    own = ["--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    own += ["--ro-bind", "/dev/null", "/dev/zero"]  # of which a shared map is uncounted memory
+    room = ["--perms", "1777", "--size", str(DISK * 2**20), "--tmpfs"]
+    writable = [*room, "/dev/shm", *room, str(top), "--ro-bind", str(given), str(given)]
+    sealed = ["--remount-ro", "/dev", "--remount-ro", "/"]
     # inside, the kernel's parent is process 1, which the kernel takes as a signal to exit
-    isolated = ["--unshare-all", "--new-session", "--die-with-parent"]
-    return ["bwrap", *own, *read_only, *writable, *isolated, "--unsetenv", "JPY_PARENT_PID"]
+    isolated = ["--new-session", "--die-with-parent", "--unsetenv", "JPY_PARENT_PID"]
+    isolated += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
+    isolated += ["--unshare-cgroup-try", "--cap-drop", "ALL", "--seccomp", "9"]
+    if os.geteuid() == 0:
+        # Root's files are root's also without capabilities, and no limit of processes holds for
+        # root: so the command gets a user number of its own.
+        isolated += [
+            part
+            for cap in ("SETUID", "SETGID", "SETPCAP")
+            for part in ("--cap-add", f"CAP_{cap}")
+        ]
+        number = str(2**30 + secrets.randbelow(2**30))
+        isolated += ["setpriv", "--reuid", number, "--regid", number, "--clear-groups"]
+        isolated += ["--inh-caps=-all", "--bounding-set=-all"]
+        first = []
+    else:
+        # Process 1 would be bubblewrap, of the same user and without the filter of `seccomp`.
+        isolated += ["--unshare-user", "--as-pid-1"]
+        first = [] if alone else ["sh", "-c", '"$@"; exit $?', "sh"]
+    sizes = {"data": memory * 2**30, "fsize": DISK * 2**20, "nproc": PROCESSES, "core": 0}
+    sizes["nofile"] = 1024
+    limits = ["prlimit", *(f"--{name}={math.ceil(size)}" for name, size in sizes.items())]
+    bubblewrap = ["bwrap", *room, "/tmp", *own, *read_only, *writable, *sealed, *isolated]
+    return ["sh", "-c", START, str(top), *bubblewrap, *limits, *first, *command]
 
 
+@cache
 def can_sandbox() -> bool:
-    """Return whether bubblewrap is installed and permitted to run."""
-    if not shutil.which("bwrap"):
+    """Return whether bubblewrap is installed and permitted to run, with all that is needed."""
+    needed = ("bwrap", "prlimit", "setpriv")
+    if not all(map(shutil.which, needed)) or platform.machine() not in CALLS:
         return False
+    read = f"for name in {[str(path / '__init__.py') for path in PACKAGES]}: open(name)"
     with tempfile.TemporaryDirectory() as folder:
-        tried = subprocess.run([*bubblewrap(Path(folder)), "true"], capture_output=True)
-    return tried.returncode == 0
+        command = confined([sys.executable, "-S", "-c", read], Path(folder))
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+
+class Watch(Thread):
+    """Stop a sandbox whose processes together hold more memory than they may.
+
+    The limits of a process hold for each process by itself. So this looks at the memory of all
+    of them, and at what their folders in memory hold: five times a second, or once if there are
+    so many that a look takes long.
+
+    Parameters
+    ----------
+    pid : int
+        The process that was started with the command of `confined`.
+    top : Path
+        The folder of the sandbox.
+    memory : float
+        GiB in all.
+    """
+
+    def __init__(self, pid: int, top: Path, memory: float = MEMORY) -> None:
+        super().__init__(daemon=True)
+        self.sandbox, self.top, self.most = psutil.Process(pid), top, memory * 2**30
+        self.exceeded = False
+        self.start()
+
+    def run(self) -> None:
+        """Look until the sandbox has ended."""
+        with suppress(psutil.Error):  # it has ended meanwhile
+            while self.sandbox.is_running() and self.sandbox.status() != psutil.STATUS_ZOMBIE:
+                began = time.monotonic()
+                if self.held() > self.most:
+                    self.exceeded = True
+                    self.sandbox.kill()
+                time.sleep(min(max(0.2, 5 * (time.monotonic() - began)), 1))
+
+    def inside(self, path: Path) -> Path:
+        """Return where a folder that the sandbox has made for itself is to be found here.
+
+        Raises
+        ------
+        Unprotected
+            If the sandbox ends before it has made the folder.
+        """
+        while self.is_alive():
+            for process in children(self.sandbox):
+                found = Path(f"/proc/{process.pid}/root{path}")
+                with suppress(OSError):
+                    if found.is_dir():
+                        return found
+            time.sleep(0.01)
+        raise Unprotected("the sandbox did not start")
+
+    def held(self) -> float:
+        """Return the bytes that all processes hold."""
+        inside = children(self.sandbox)
+        files = self.files(inside[-1].pid) if inside else 0
+        own = [memory_of(process) for process in inside]
+        if sum(own) + files > self.most:  # parts that are shared were counted more than once
+            own = [memory_of(process, shared_once=True) for process in inside]
+        return sum(own) + files
+
+    def files(self, pid: int) -> float:
+        """Return the bytes that files in memory take, with 1 kB for the name of each."""
+        found = 0.0
+        for folder in {self.top, Path("/tmp"), Path("/dev/shm")}:
+            with suppress(OSError):
+                its = os.statvfs(f"/proc/{pid}/root{folder}")
+                if its.f_blocks * its.f_frsize == DISK * 2**20:  # it is the sandbox's own
+                    found += (its.f_blocks - its.f_bfree) * its.f_frsize
+                    found += (its.f_files - its.f_ffree) * 1024
+        return found
+
+
+def children(process: psutil.Process) -> list[psutil.Process]:
+    """Return the processes that a process has begun, and theirs."""
+    with suppress(psutil.Error):
+        return process.children(recursive=True)
+    return []
+
+
+def memory_of(process: psutil.Process, shared_once: bool = False) -> int:
+    """Return the bytes of memory that a process holds."""
+    with suppress(psutil.Error):
+        if shared_once:
+            with suppress(psutil.AccessDenied):
+                its = process.memory_full_info()
+                return its.pss + its.swap
+        return process.memory_info().rss
+    return 0
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -98,64 +363,94 @@ def environment(home: Path) -> dict[str, str]:
     return passed | dict.fromkeys(("HOME", "TMPDIR"), str(home))
 
 
-def copy_compiled(folder: Path) -> None:
-    """Copy the library's compiled kernels to a folder for `NUMBA_CACHE_DIR`.
+def link_compiled(folder: Path) -> None:
+    """Link the library's compiled kernels into a folder for `NUMBA_CACHE_DIR`.
 
-    Numba does not read a cache that it cannot write to, so without a copy every submission
-    in the sandbox would compile the library for itself.
+    Numba does not read a cache that it cannot write to, so without such a folder every
+    submission in the sandbox would compile the library for itself.
     """
-    for cache in (cache for package in PACKAGES for cache in package.rglob("__pycache__")):
-        kept = folder / _CacheLocator.get_suitable_cache_subpath(str(cache.parent / "any.py"))
-        kept.mkdir()
-        for file in cache.glob("*.nb[ic]"):
-            shutil.copy(file, kept)
+    for own in (own for package in PACKAGES for own in package.rglob("__pycache__")):
+        kept = folder / _CacheLocator.get_suitable_cache_subpath(str(own.parent / "any.py"))
+        kept.mkdir(parents=True)
+        for file in own.glob("*.nb[ic]"):
+            (kept / file.name).symlink_to(file)
+
+
+class Unprotected(NbGraderException):  # type: ignore[misc]
+    """Nothing is graded, since there is no sandbox; the message says what to do."""
 
 
 class Contained(Execute):  # type: ignore[misc]
-    """Nbgrader's `Execute`, with a folder, a memory limit and new kernels when needed."""
+    """Nbgrader's `Execute`, with a sandbox, limits, and new kernels when needed."""
 
-    memory = Integer(4, help="GiB that a kernel may allocate; 0: no limit").tag(config=True)
+    memory = Float(MEMORY, help="GiB that a submission may hold").tag(config=True)
     patience = Integer(
         600, help="seconds that a cell of the book may take: it may compile"
     ).tag(config=True)
-    sandbox = Bool(False, help="run kernels in bubblewrap").tag(config=True)
+    unprotected = Bool(
+        False, help="run submissions without a sandbox if there is none, as you"
+    ).tag(config=True)
 
     def preprocess(self, nb: Any, resources: Any, km: Any = None) -> tuple[Any, Any]:
         """Run a notebook in a folder of its own, with a copy of its files."""
+        self.sandbox = can_sandbox()
+        if not (self.sandbox or self.unprotected):
+            raise Unprotected(NO_SANDBOX)
         self.source = Path(resources["metadata"]["path"])
         with tempfile.TemporaryDirectory(
             prefix="submission-", dir=kernels.temporary_root(), ignore_cleanup_errors=True
         ) as top:
             self.folder = Path(top, *map(str, range(1, DEPTH)), self.source.name)
+            self.folder.mkdir(parents=True)
+            self.store_widget_state = False
             metadata = {**resources["metadata"], "path": str(self.folder)}
             nb, _ = super().preprocess(nb, {**resources, "metadata": metadata}, km)
+        for cell in (cell for cell in nb.cells if cell.cell_type == "code"):
+            cell.outputs = [plain(output) for output in cell.outputs]
+            cell.execution_count = None
         return nb, resources
 
     def start_new_kernel(self, **options: Any) -> None:
         """Start a kernel whose home is the folder it works in."""
         top = self.folder.parents[DEPTH - 1]
+        given = top / "given" if self.sandbox else self.folder
+        files = given / "files" if self.sandbox else self.folder
         no_notebooks = shutil.ignore_patterns("*.ipynb")
-        shutil.copytree(self.source, self.folder, ignore=no_notebooks, dirs_exist_ok=True)
+        shutil.copytree(self.source, files, ignore=no_notebooks, dirs_exist_ok=True)
+        options["env"] = environment(self.folder) | {"IPYTHONDIR": str(self.folder)}
+        self.km.connection_file = str(given / f"kernel-{uuid4().hex[:6]}.json")
+        sockets = top / f"sockets-{uuid4().hex[:6]}"
         if os.name == "posix":
             # Unix sockets need no network
-            self.km.transport, self.km.ip = "ipc", str(top / f"socket-{uuid4().hex[:6]}")
-            self.km.kernel_spec.argv = self.command(self.km.kernel_spec.argv, top)
+            self.km.transport, self.km.ip = "ipc", str(sockets / "s")
+            self.km.kernel_spec.argv = self.command(self.km.kernel_spec.argv, top, sockets)
         if self.sandbox:
             self.km.kernel_spec.interrupt_mode = "message"  # a signal would end bubblewrap
-        self.km.connection_file = str(top / f"kernel-{uuid4().hex[:6]}.json")
-        options["env"] = environment(self.folder) | {"IPYTHONDIR": str(self.folder)}
-        if self.sandbox and "NUMBA_CACHE_DIR" not in os.environ:
-            compiled = Path(tempfile.mkdtemp(prefix="compiled-", dir=top))
-            copy_compiled(compiled)
-            options["env"]["NUMBA_CACHE_DIR"] = str(compiled)
+            if "NUMBA_CACHE_DIR" not in os.environ:
+                shutil.rmtree(given / "compiled", ignore_errors=True)
+                link_compiled(given / "compiled")
+                options["env"]["NUMBA_CACHE_DIR"] = str(top / "compiled")
         options |= dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)  # its log
         super().start_new_kernel(**options)
+        if self.sandbox:
+            self.watch = Watch(self.km.provisioner.pid, top, self.memory)
+            sockets.symlink_to(self.watch.inside(sockets))
 
-    def command(self, kernel: list[str], top: Path) -> list[str]:
-        """Return the command that starts a kernel with limited memory, sandboxed if set."""
-        limit = f"ulimit -d {self.memory * 2**20 or 'unlimited'}"
-        sandbox = bubblewrap(top) if self.sandbox else []
-        return ["sh", "-c", f'{limit}; exec "$@"', "sh", *sandbox, sys.executable, *kernel[1:]]
+    def command(self, kernel: list[str], top: Path, sockets: Path) -> list[str]:
+        """Return the command that starts a kernel with its limits, sandboxed if possible."""
+        kernel = [sys.executable, *kernel[1:]]
+        if self.sandbox:
+            enter = ["sh", "-c", ENTER, *map(str, (top, self.folder, sockets))]
+            return confined([*enter, *kernel], top, memory=self.memory)
+        sockets.mkdir()
+        limit = f"ulimit -d {math.ceil(self.memory * 2**20)}"
+        return ["sh", "-c", f'{limit}; exec "$@"', "sh", *kernel]
+
+    def process_message(self, msg: Any, *rest: Any) -> Any:
+        """Leave out what changes earlier outputs, and the messages of widgets."""
+        if msg["msg_type"].startswith(("update_display_data", "comm")):
+            return None
+        return super().process_message(msg, *rest)
 
     def preprocess_cell(self, cell: Any, resources: Any, index: int) -> tuple[Any, Any]:
         """Run a cell; at the end of an exercise, run it again by itself if something failed."""
@@ -176,6 +471,8 @@ class Contained(Execute):  # type: ignore[misc]
         except (DeadKernelError, CellTimeoutError) as error:
             died = isinstance(error, DeadKernelError)
             what = "The kernel died" if died else "This ran too long and could not be stopped"
+            if self.sandbox and self.watch.exceeded:
+                what = "This needed too much memory"
             text = f"{what}; the cells below ran in a new kernel."
             name = "Died" if died else "CellTimeoutError"
             lost = new_output("error", ename=name, evalue=text, traceback=[text])
@@ -253,6 +550,90 @@ class Contained(Execute):  # type: ignore[misc]
             self.is_given(cell) or cell.get("id", "").startswith("page-")
         )
         return self.patience if given else super()._get_timeout(cell)
+
+
+class Submitted(NbGraderPreprocessor):  # type: ignore[misc]
+    """Leave only code and plain text of a submitted notebook.
+
+    nbgrader's own commands take a notebook as it was handed in, and Formgrader shows it on a
+    page that may do whatever the teacher may. nbgrader then restores the assignment's cells.
+    """
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Return the notebook without what could be a script."""
+        student = resources["nbgrader"]["student"]
+        if set(student) & set(MARKUP):
+            why = f"the name of a student's folder has one of the characters {MARKUP}"
+            raise NbGraderException(f"Nothing was graded: {why}. Rename {student!r}.")
+        kernel = NotebookNode(name="python3", display_name="Python 3", language="python")
+        nb.metadata = NotebookNode(kernelspec=kernel)
+        for cell in nb.cells:
+            label = cell.metadata.get("nbgrader")
+            known = isinstance(label, dict) and is_name(label.get("grade_id"))
+            cell.metadata = NotebookNode({"nbgrader": label} if known else {})
+            cell.pop("attachments", None)
+            if not is_name(cell.get("id", "a")):
+                cell.id = uuid4().hex[:8]
+            if cell.cell_type != "code":
+                cell.cell_type, cell.source = "markdown", f"<pre>{escape(cell.source)}</pre>"
+        return nb, resources
+
+
+def is_name(text: Any) -> bool:
+    """Return whether this is a name that needs no quotes anywhere."""
+    return isinstance(text, str) and re.fullmatch(r"[\w-]+", text) is not None
+
+
+def scripts() -> list[str]:
+    """Return patterns of files that a browser may run: pages and other kinds of XML."""
+    mimetypes.init()
+    kinds = mimetypes.types_map | mimetypes.common_types
+    found = (name for name, kind in kinds.items() if re.search("ml$|svg|script", kind))
+    return ["*" + "".join(f"[{x}{x.upper()}]" for x in name) for name in sorted(found)]
+
+
+def plain(output: Any) -> Any:
+    """Return an output as text and raster pictures: what a browser runs is left out.
+
+    The text is there for each output of IPython, of tables and widgets as well.
+    """
+    if output.output_type == "stream":
+        name = "stderr" if output.get("name") == "stderr" else "stdout"
+        return new_output("stream", name=name, text=str(output.text))
+    if output.output_type == "error":
+        lines = [str(line) for line in output.get("traceback", [])]
+        name, text = str(output.ename), str(output.evalue)
+        return new_output("error", ename=name, evalue=text, traceback=lines)
+    given = output.get("data", {})
+    data = {"text/plain": str(given.get("text/plain") or "(what was shown here is left out)")}
+    data |= {f"image/{kind}": picture(given.get(f"image/{kind}"), kind) for kind in PICTURES}
+    kind = "execute_result" if output.output_type == "execute_result" else "display_data"
+    return new_output(kind, data={mime: text for mime, text in data.items() if text})
+
+
+def picture(text: Any, kind: str) -> str | None:
+    """Return a picture of this kind as base64; None if it is none, or too large to be shown."""
+    try:
+        found = base64.b64decode(str(text))
+        with Image.open(BytesIO(found), formats=[kind]) as image:
+            image.verify()
+            small = image.width * image.height <= PIXELS
+    except Exception:  # whatever Pillow makes of a damaged file
+        return None
+    return base64.b64encode(found).decode() if small else None
+
+
+class Feedback(HTMLExporter):  # type: ignore[misc]
+    """Nbconvert's exporter to HTML, for pages that run no script and load nothing.
+
+    Formulas are shown as they are written, in LaTeX.
+    """
+
+    def from_notebook_node(self, nb: Any, *rest: Any, **options: Any) -> tuple[str, Any]:
+        """Return the page of a notebook, whose browser shall obey `POLICY`."""
+        html, resources = super().from_notebook_node(nb, *rest, **options)
+        policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        return html.replace("<head>", f"<head>{policy}", 1), resources
 
 
 def unexpected(output: Any) -> bool:

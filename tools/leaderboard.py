@@ -12,15 +12,17 @@ Everybody hands in one Python program, named after its author, that defines
 
 A strategy is a dictionary with a probability for every action at every infoset of both players.
 The board shows the exploitability of the latest strategy after 1/64, 1/16, 1/4 and all of the
-time, best first. Seconds are processor time of the program alone, from the call of `learn` on:
-imports do not count, compilation does, and so does every thread. Programs run one after the
-other, in the sandbox in which submissions are graded (see contained.py). Two programs can be
-compared within one board only, since another machine gives other numbers.
+time, best first. Seconds are processor time of the program alone, as the machine counts it:
+importing cfrlib, NumPy, SciPy, Numba and JAX does not count, compilation does, and so does
+every thread. A program can start no other process. Programs run one after the other, in the
+sandbox in which submissions are graded (see contained.py). Two programs can be compared within
+one board only, since another machine gives other numbers.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +37,7 @@ from tournament import (
     html_table,
     publish,
     read_all,
-    run_program,
+    told,
 )
 
 import cfrlib as cfr
@@ -43,32 +45,23 @@ import cfrlib as cfr
 Numbers = list[float | None]
 EXAMPLES = ROOT / "teaching" / "leaderboard"
 SHARES = (1 / 64, 1 / 16, 1 / 4, 1)  # of the time
-FRESH = 1 / 50  # of the time until a row of the board: a strategy is copied no more often
+# A strategy is handed over no more often than after this share of the time so far, and after so
+# many times what that took: at most a twentieth of the time is lost to it.
+FRESH, REST = 1 / 50, 20
 SECONDS = 60
 RUN = """\
-import json, runpy, time
-learn = runpy.run_path({path!r})["learn"]
-rows, kept, latest, spent, fresh = [], None, None, 0, 0
-
-def plain(found):
-    rows = found.items()
-    return {{str(I): {{str(a): float(p) for a, p in row.items()}} for I, row in rows}}
-
-began = time.process_time()
-for strategy in learn(game):
-    spent += time.process_time() - began
-    while due and spent > due[0]:
-        rows.append(kept)
-        del due[0]
-    if not due:
-        break
-    latest = strategy
-    if spent >= fresh:
-        kept, fresh = plain(strategy), spent + share * due[0]
-    began = time.process_time()
-rows += [latest and plain(latest)] * len(due)
-with open({out!r}, "w") as file:
-    json.dump(rows, file)
+import time
+import jax, numba
+game, clock = cfr.games.{game}, time.process_time
+ready()
+began, fresh, told = clock(), 0, True
+for strategy in runpy.run_path({{path!r}})["learn"](game):
+    told = (begin := clock()) >= fresh
+    if told:
+        tell(strategy)
+        fresh = clock() + max({share} * (begin - began), {rest} * (clock() - begin))
+if not told:
+    tell(strategy)
 """
 ABOUT = """\
 Exploitability of each program's latest strategy after these seconds of processor time: what a
@@ -103,11 +96,12 @@ def race(path: Path, game: str, seconds: float) -> Numbers:
         raise Invalid("not a .py file")
     rules = GAMES[game]()
     due = [share * seconds for share in SHARES]
-    given = f"import cfrlib as cfr\ngame, due, share = cfr.games.{rules}, {due}, {FRESH}\n"
+    kept: list[bytes | None] = [None] * len(due)
+    run = RUN.format(game=rules, share=FRESH, rest=REST)
     with explained(path):
-        found = run_program(path, given + RUN, seconds)
-        if not isinstance(found, list) or len(found) != len(due):
-            raise Invalid("the program wrote something else than strategies")
+        for line, spent in told(path, run, seconds):
+            kept = [line if spent <= at else old for at, old in zip(due, kept, strict=True)]
+        found = [None if line is None else json.loads(line) for line in kept]
         if found[-1] is None:
             raise Invalid(f"learn yielded no strategy within {seconds:g} seconds")
         return [

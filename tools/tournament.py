@@ -20,12 +20,15 @@ import argparse
 import csv
 import json
 import math
+import os
 import re
+import selectors
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -46,16 +49,29 @@ GAMES = {"kuhn": cfr.games.KuhnPoker, "leduc": cfr.games.LeducPoker}
 EXAMPLES = ROOT / "teaching" / "tournament"
 LARGEST = 5  # MB of a file
 PATIENCE, WAIT = 60, 300  # seconds for a program: of computing, and in all
-MEMORY = 4  # GiB for a program
 ROUNDING = 1e-3  # by which the probabilities of an infoset may miss 1
 SAFE = 1e-3  # chips: who loses no more on average to a perfect opponent is safe
-# A program's last words: Python's own JSON, with what it prints kept out of the way.
+# How a program begins. What it prints is kept out of the way, and it waits until it is heard.
+START = """\
+import json, os, runpy
+import cfrlib as cfr
+out, answers = os.fdopen(os.dup(1), "w"), os.fdopen(os.dup(0))
+for file in (0, 1):
+    os.dup2(os.open(os.devnull, os.O_RDWR), file)
+
+def tell(strategy):
+    rows = strategy.items()
+    plain = {{str(I): {{str(a): float(p) for a, p in row.items()}} for I, row in rows}}
+    print(json.dumps(plain), file=out, flush=True)
+    answers.readline()
+
+def ready():
+    tell({{}})
+
+"""
 RUN = """\
-import json, runpy
-found = runpy.run_path({path!r}).get("strategy")
-plain = {{str(I): {{str(a): float(p) for a, p in row.items()}} for I, row in found.items()}}
-with open({out!r}, "w") as file:
-    json.dump(plain, file)
+ready()
+tell(runpy.run_path({path!r})["strategy"])
 """
 
 
@@ -141,57 +157,106 @@ def read_csv(path: Path) -> dict[str, dict[str, float]]:
     return found
 
 
-def run_program(path: Path, run: str = RUN, seconds: float = 0) -> Any:
-    """Return what a Python program leaves behind when it is run in the sandbox.
+def run_program(path: Path) -> Any:
+    """Return the strategy that a Python program defines when it is run in the sandbox."""
+    for line, _ in told(path, RUN, PATIENCE):
+        return json.loads(line)
+    raise Invalid(f"the program failed: no strategy, and no error, in {PATIENCE} seconds")
+
+
+def told(path: Path, run: str, seconds: float) -> Iterator[tuple[bytes, float]]:
+    """Run a program in the sandbox; yield each strategy it tells, and its seconds until then.
+
+    Seconds are processor time of its process with all threads, from when it says that it is
+    ready. They are measured here, not by the program. It can start no other process.
 
     Parameters
     ----------
     path : Path
         The program.
     run : str
-        Python code that runs the program `{path}` and writes JSON to `{out}`.
+        Python code that runs the program `{path}` after `START`, and first tells anything.
     seconds : float
-        Processor time that it may take beside `PATIENCE`.
+        Processor time after which the program is stopped.
+
+    Raises
+    ------
+    Invalid
+        If the program fails before; the message is for its author.
     """
     if not contained.can_sandbox():
         raise Invalid("a program is only run in the sandbox, and there is no bubblewrap here")
-    with tempfile.TemporaryDirectory(prefix="player-") as top:
-        folder = Path(top)
-        program, out, said = (
-            folder / name for name in ("player.py", "strategy.json", "stderr")
-        )
+    with tempfile.TemporaryDirectory(prefix="player-") as folder:
+        top = Path(folder)
+        program = top / "given" / "player.py"
+        program.parent.mkdir()
         program.write_bytes(path.read_bytes())
-        code = run.format(path=str(program), out=str(out))
-        # one option at a time is all that dash takes
-        sizes = {"d": MEMORY * 2**20, "f": LARGEST * 2_000, "t": math.ceil(PATIENCE + seconds)}
-        limits = " && ".join(f"ulimit -{name} {size}" for name, size in sizes.items())
-        start = ["sh", "-c", f'{limits} && exec "$@"', "sh", *contained.bubblewrap(folder)]
+        code = (START + run).format(path=str(program))
+        command = contained.confined([sys.executable, "-c", code], top, alone=True)
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        with subprocess.Popen(
+            command, env=contained.environment(top), cwd=top, bufsize=0, **pipes
+        ) as sandbox:
+            watch = contained.Watch(sandbox.pid, top)
+            try:
+                yield from heard(sandbox, watch, seconds)
+            finally:
+                sandbox.kill()
+
+
+def heard(
+    sandbox: subprocess.Popen[bytes], watch: contained.Watch, seconds: float
+) -> Iterator[tuple[bytes, float]]:
+    """Yield the lines of a program and its seconds, answering each; see `told`."""
+    spent: Callable[[], float] | None = None
+    buffer = said = b""
+    latest = time.monotonic() + WAIT + 5 * seconds
+    with selectors.DefaultSelector() as selector:
+        for pipe in (sandbox.stdout, sandbox.stderr):
+            selector.register(pipe, selectors.EVENT_READ)
+        while selector.get_map():
+            for key, _ in selector.select(0.1):
+                data = os.read(key.fd, 2**16)
+                if not data:
+                    selector.unregister(key.fileobj)
+                elif key.fileobj is sandbox.stderr:
+                    said = (said + data)[-10_000:]
+                else:
+                    buffer += data
+            *lines, buffer = buffer.split(b"\n")
+            if len(buffer) > LARGEST * 1_000_000:
+                raise Invalid(f"a strategy larger than {LARGEST} MB")
+            for line in lines:
+                if spent is None:
+                    spent = stopwatch(contained.children(watch.sandbox)[-1].pid)
+                else:
+                    yield line, spent()
+                with suppress(BrokenPipeError):
+                    sandbox.stdin.write(b"\n")
+            if time.monotonic() > latest or (spent and seconds < spent() < math.inf):
+                return
+    if watch.exceeded:
+        raise Invalid(f"the program held more than {contained.MEMORY} GiB of memory")
+    if sandbox.wait():
+        reason = said.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
+        raise Invalid(f"the program failed: {reason or 'it was stopped'}")
+
+
+def stopwatch(pid: int) -> Callable[[], float]:
+    """Return a function that returns how long a process has computed from now on.
+
+    Once it has ended, that is infinite: what it told without waiting counts nowhere.
+    """
+    number = ~pid << 3 | 2  # of the clock of a process, in Linux
+    began = time.clock_gettime(number)
+
+    def spent() -> float:
         try:
-            with said.open("wb") as stderr:  # a file, whose size is limited
-                done = subprocess.run(
-                    [*start, sys.executable, "-c", code],
-                    env=contained.environment(folder),
-                    cwd=folder,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=stderr,
-                    timeout=WAIT + 5 * seconds,
-                )
-        except subprocess.TimeoutExpired as error:
-            patience = f"{error.timeout:g} seconds"
-            raise Invalid(f"the program did not end within {patience}") from None
-        if done.returncode or not out.is_file() or out.is_symlink():
-            raise Invalid(f"the program failed: {last_line(said) or 'it was stopped'}")
-        if out.stat().st_size > LARGEST * 1_000_000:
-            raise Invalid(f"a strategy larger than {LARGEST} MB")
-        return read_json(out)
+            return time.clock_gettime(number) - began
+        except OSError:
+            return math.inf
 
-
-def last_line(path: Path) -> str:
-    """Return the last line of a file, shortened."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 10_000))
-        return file.read().decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
+    return spent
 
 
 def checked(given: Any, game: cfr.Game) -> cfr.Strategy:

@@ -85,7 +85,11 @@ def started(home: Path) -> tuple[subprocess.Popen[bytes], str]:
     for _ in range(3):
         with log.open("wb") as sink:
             server = subprocess.Popen(
-                command, env=environment, cwd=home, stdout=sink, stderr=subprocess.STDOUT
+                command,
+                env=environment,
+                cwd=home / "book",
+                stdout=sink,
+                stderr=subprocess.STDOUT,
             )
         if address := answered(server, home / "runtime" / f"jpserver-{server.pid}.json"):
             return server, address

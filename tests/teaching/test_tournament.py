@@ -210,8 +210,10 @@ def test_a_program_defines_a_strategy(tmp_path):
         ("strategy = {'J': 1}", "the program failed"),
         (f"{UNIFORM}import os; os._exit(0)", "the program failed"),
         ("x = bytearray(6 * 2**30)", "MemoryError"),
-        ("open('strategy.json', 'w').write('x' * 20_000_000)", "File too large"),
-        ("import sys\nwhile True: print('x' * 1_000, file=sys.stderr)", "x" * 50),
+        ("open('/tmp/a', 'w').write('x' * 300_000_000)", "File too large"),
+        ("strategy = {'J': {'x' * 10_000_000: 1}}", "larger than 5 MB"),
+        ("import sys\nfor _ in range(9_999): print('x' * 999, file=sys.stderr)\n1/0", "Zero"),
+        ("import subprocess; subprocess.run('true')", "not permitted"),
     ],
 )
 def test_a_program_that_fails_has_a_reason(tmp_path, source, reason):
@@ -223,7 +225,7 @@ def test_a_program_that_fails_has_a_reason(tmp_path, source, reason):
 @pytest.mark.slow
 def test_a_program_that_never_ends_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(tournament, "PATIENCE", 1)
-    with pytest.raises(Invalid, match="the program failed: it was stopped"):
+    with pytest.raises(Invalid, match="no strategy, and no error, in 1 seconds"):
         load(save(tmp_path, "a.py", "while True: pass"), KUHN)
 
 
@@ -353,3 +355,85 @@ def test_examples_of_the_board_learn(tmp_path):
     for path in sorted(leaderboard.EXAMPLES.glob("*.py")):
         numbers = leaderboard.race(path, "kuhn", 2)
         assert numbers[-1] < 0.05, path.name
+
+
+SOLVED = """
+import cfrlib as cfr, cfrlib.plain, time
+def work(seconds):
+    end = cpu() + seconds
+    while cpu() < end:
+        pass
+cpu = time.process_time
+strategy = cfr.plain.Vanilla(cfr.games.KuhnPoker()).run(100)
+"""
+LATE = "learn yielded no strategy within 1 seconds"
+# Each pretends that it had a strategy before it had computed for a second.
+FORGED = {
+    "writes the result itself": (
+        "import json, os\nopen('strategy.json', 'w').write(json.dumps([strategy] * 4))\n"
+        "os._exit(0)",
+        LATE,
+    ),
+    "has another clock": (
+        "time.process_time = lambda: 0.0\ndef learn(game):\n    work(1.5)\n    yield strategy",
+        LATE,
+    ),
+    "computes before it learns": (
+        "work(1.5)\ndef learn(game):\n    yield strategy",
+        LATE,
+    ),
+    "computes in threads": (
+        "from threading import Thread\n"
+        "def learn(game):\n"
+        "    threads = [Thread(target=work, args=[n]) for n in (1.5, 1.5)]\n"
+        "    for thread in threads: thread.start()\n"
+        "    for thread in threads: thread.join()\n"
+        "    yield strategy",
+        LATE,
+    ),
+    "computes in another process": (
+        "import subprocess, sys\n"
+        "def learn(game):\n"
+        "    subprocess.run([sys.executable, '-c', 'sum(range(10**8))'], check=True)\n"
+        "    yield strategy",
+        "not permitted",
+    ),
+    "computes in a process that nobody waits for": (
+        "import os, signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "def learn(game):\n    os.fork() or work(1.5)\n    yield strategy",
+        "not permitted",
+    ),
+    "tells without waiting": (
+        "import os\nwork(1.5)\n"
+        "def learn(game):\n"
+        "    line = __import__('json').dumps(dict(strategy)).encode()\n"
+        "    for file in range(3, 99):\n"
+        "        try: os.write(file, line + b'\\n')\n"
+        "        except OSError: pass\n"
+        "    os._exit(0)\n    yield",
+        LATE,
+    ),
+}
+
+
+@SANDBOX
+@pytest.mark.slow
+@pytest.mark.parametrize("how", FORGED)
+def test_no_program_is_faster_than_it_was(tmp_path, how):
+    source, reason = FORGED[how]
+    with pytest.raises(Invalid, match=reason):
+        leaderboard.race(save(tmp_path, "forged.py", SOLVED + source), "kuhn", 1)
+
+
+@SANDBOX
+@pytest.mark.slow
+@pytest.mark.parametrize("then", ["while True: pass", "import time; time.sleep(1_000)"])
+def test_a_program_that_is_stopped_keeps_what_it_had(tmp_path, monkeypatch, then):
+    monkeypatch.setattr(tournament, "WAIT", 1)
+    source = f"{SOLVED}def learn(game):\n    yield strategy\n    {then}\n    yield {{}}"
+    numbers = leaderboard.race(save(tmp_path, "a.py", source), "kuhn", 1)
+    assert numbers[-1] == pytest.approx(cfr.exploitability(KUHN, solved()), abs=1e-12)
+
+
+def solved():
+    return cfr.plain.Vanilla(KUHN).run(100)
