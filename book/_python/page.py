@@ -71,7 +71,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__getattr__ = lambda name: getattr(stand_in, name)  # type: ignore[method-assign]
 
 
-def prepare(small: bool, imports: Sequence[str] = ()) -> None:
+def prepare(small: bool, imports: Sequence[str] = (), number: str = "") -> None:
     """Let the package be imported without Numba, and import what programs will need.
 
     Parameters
@@ -80,11 +80,18 @@ def prepare(small: bool, imports: Sequence[str] = ()) -> None:
         Whether the small NumPy takes the place of NumPy.
     imports : sequence of str
         The imports of the page, one a statement; those that fail are left out.
+    number : str
+        Number of an exercise of the page, whose checks are loaded if there are any.
     """
     if small:
         sys.path.insert(0, str(Path(__file__).parent / "small"))
     sys.meta_path.insert(0, Finder(COMPILED if small else ()))
     import_all(imports)
+    if number:
+        with suppress(ImportError):
+            from cfrbook import exercises
+
+            exercises.find(number)
 
 
 def import_all(imports: Sequence[str]) -> dict[str, Any]:

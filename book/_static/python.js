@@ -98,7 +98,7 @@
     const { number, program, answer } = exercise, { data, make, rich, show, state, save } = page;
     const checks = !data.hidden;
     const home = new URL((data.python || "python").replace(/\/*$/, "/"), root).href;
-    const setup = { home, full: Boolean(data.python), imports: data.imports };
+    const setup = { home, full: Boolean(data.python), imports: data.imports, number };
     const help = make("p", { class: "cfr-asks", id: `cfr-help-${number}` }, HELP);
     const editor = make("textarea", { class: "cfr-code", rows: Math.max(program.split("\n").length + 1, 8), spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": `Program for exercise ${number}`, "aria-describedby": help.id });
     const begin = make("button", {}, checks ? "Run and check" : "Run");

@@ -6,7 +6,7 @@ const cut = (text) => text && (text.length > MOST ? `${text.slice(0, MOST)} …`
 
 // The memory of an interpreter that has imported everything, the page's `image`, saves the next
 // worker seconds. Pyodide can keep no memory with compiled packages, such as its NumPy.
-async function start({ home, full, imports, image }) {
+async function start({ home, full, imports, number, image }) {
   const { loadPyodide } = await import(new URL("pyodide.mjs", home));
   const python = await loadPyodide({ indexURL: home, _makeSnapshot: !full && !image, _loadSnapshot: image?.memory });
   if (full) await python.loadPackage("numpy");
@@ -19,7 +19,7 @@ async function start({ home, full, imports, image }) {
   python.unpackArchive(new Uint8Array(book), "zip", { extractDir: "/book" });
   if (!image?.memory) {
     python.runPython('import sys; sys.path.insert(0, "/book"); import page');
-    python.globals.get("page").prepare(!full, imports);
+    python.globals.get("page").prepare(!full, imports, number);
     image = full ? {} : { memory: python.makeMemorySnapshot(), book };
     post({ image });
   }

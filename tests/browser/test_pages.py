@@ -47,7 +47,6 @@ def use(page: Page | FrameLocator) -> None:
     """Change the theme, once all scripts have run, and type an answer if there are fields."""
     body = page.locator("html")
     expect(body).to_have_attribute("data-theme", re.compile("dark|light"))
-    body.evaluate("() => new Promise((done) => requestIdleCallback(done))")
     before = body.get_attribute("data-mode")
     body.evaluate("() => document.querySelector('.theme-switch-button').click()")
     expect(body).not_to_have_attribute("data-mode", str(before))
