@@ -95,7 +95,8 @@ lab: $(VENV)/.book ## open the notebooks in JupyterLab
 
 classroom: $(VENV)/.classroom ## make nbgrader assignments; with COURSE=... GRADE=..., grade one
 	$(BIN)/python tools/classroom.py $(if $(COURSE),--course "$(COURSE)") \
-		$(if $(GRADE),--grade "$(GRADE)") $(if $(COLLECT),--collect "$(COLLECT)")
+		$(if $(GRADE),--grade "$(GRADE)") $(if $(COLLECT),--collect "$(COLLECT)") \
+		$(if $(WORKSHEET),--worksheet "$(WORKSHEET)")
 
 kit: book $(VENV)/.test ## make slides, paper, quizzes; ADDRESS=... is that of Play Kuhn poker
 	$(if $(ADDRESS),CFR_BOOK_PAGE="$(ADDRESS)") $(BIN)/python tools/kit.py
