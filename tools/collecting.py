@@ -449,7 +449,7 @@ def load(path: Path) -> list[Any]:
     if path.stat().st_size > LARGEST * 1_000_000:
         raise NotGraded(f"{printable(path.name)} is larger than {LARGEST} MB")
     try:
-        content = json.loads(path.read_text("utf-8-sig"))
+        content = json.loads(path.read_bytes())  # UTF-8 or UTF-16, with a mark or without
         nb = nbformat.from_dict(typed(content) if "answers" in content else content)
         nb = nb if nb.nbformat == 4 else nbformat.convert(nb, 4)
         cells = [

@@ -59,9 +59,8 @@
     return dictionary(form.dict.map(([key, inner]) => [decode(key), answer(inner, controls, leaf, dictionary)]));
   }
 
-  // As a program reads it: digits of Japanese keyboards are digits.
   function read(kind, typed) {
-    const text = typed.trim().replace(/[０-９．，％／]/g, (c) => String.fromCharCode(c.charCodeAt(0) - 0xfee0));
+    const text = typed.trim();
     if (!text) return MISSING;
     return kind === "truth" ? text === "True" : text;
   }

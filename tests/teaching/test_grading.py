@@ -111,9 +111,9 @@ def test_table_of_points_lists_who_could_not_be_graded(tmp_path, capsys):
     with (tmp_path / "points.csv").open(encoding="utf-8") as file:
         rows = list(csv.reader(file))
     assert rows[1:] == [
-        ["ada", "graded", "2.0", "1.0", "3.0", ""],
-        ["bob", "not graded", "", "", "", "is no notebook"],
-        ["possible", "", "2.0", "3.0", "5.0", ""],
+        ["ada", "graded", "2.0", "1.0", "3.0", "", "", ""],
+        ["bob", "not graded", "", "", "", "is no notebook", "", ""],
+        ["possible", "", "2.0", "3.0", "5.0", "", "", ""],
     ]
     assert "not graded" in capsys.readouterr().out
 
@@ -274,7 +274,7 @@ def test_a_tilde_is_expanded(monkeypatch, tmp_path):
     (tmp_path / "c" / "release" / "04_vanilla_cfr").mkdir(parents=True)
     with zipfile.ZipFile(tmp_path / "a b.zip", "w") as file:
         file.writestr("ada/a.ipynb", "{}")
-    monkeypatch.setattr(classroom, "grade_class", lambda course, name: course)
+    monkeypatch.setattr(classroom, "grade_class", lambda course, name, worksheet: course)
     command = ["--course", "~/c", "--grade", "04_vanilla_cfr", "--collect", "~/a b.zip"]
     assert classroom.main([*command, "--unprotected"]) == tmp_path / "c"
     assert (tmp_path / "c" / "submitted" / "ada" / "04_vanilla_cfr" / "a.ipynb").is_file()
