@@ -36,9 +36,9 @@ Worksheets and exams are printed twice from one text, blank and solved:
     ```
 
 In the blank version `[[2]]` is a gap and the solution is four lines to write on; after
-`{solution} 9 drawing`, only the last two of nine lines are ruled. The last directive draws all
-of Kuhn poker, or one deal such as KQ, in the given height; the solved version names the infosets
-and rings those that are listed, with commas between them.
+`{solution} 9 drawing`, only the last two of nine lines are ruled. The last directive draws
+all of Kuhn poker, or one deal such as KQ, in the given height; the solved version names the
+infosets and rings those that are listed, with commas between them.
 """
 
 from __future__ import annotations
