@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import assignments
 import collecting
 import pytest
 import rebuilding
+from conftest import Quiet
 from nbgrader.utils import is_solution
 from playwright.sync_api import Browser, Locator, Page, Route, expect
-from reader import PHONE, reading, tool
+from reader import HTML, PHONE, reading, tool
+from test_start import KEPT
 
 from cfrbook import exercises
 from cfrbook.museum import mutant
@@ -290,6 +295,21 @@ def test_network_that_comes_back_is_used(tab: Page) -> None:
     said = [run(tab, "friend = 1") for _ in range(3)]
     assert all(text.startswith("? ") or "there is no network" in text for text in said)
     tab.unroute("**/python/*")
+
+
+def test_python_that_ran_once_runs_without_a_network(chromium: Browser) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=HTML)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        context = tool.context(chromium)
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/book/{NAME}.html")
+        page.evaluate(KEPT)
+        page.reload()  # now the service worker answers
+        assert run(page, "friend = 1").startswith("? ")
+        server.shutdown()
+    page.reload()
+    assert run(page, "friend = 1").startswith("? ")
+    context.close()
 
 
 def test_stop_and_a_second_click_end_what_runs(tab: Page) -> None:
