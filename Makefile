@@ -28,7 +28,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .PHONY: help book test test-all test-slow portable lab bench notebooks format lock clean lint \
 	types kernels programs digits test-quick test-notebooks test-changed pdf classroom kit exam \
-	tournament leaderboard package
+	tournament leaderboard package open
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,8 +75,10 @@ $(VENV)/.package: | $(VENV)/.made
 
 # ---- book ----------------------------------------------------------------------------------
 
-# Only solutions that are hidden need more than the book.
-book: $(VENV)/$(if $(CFR_BOOK_SOLUTIONS)$(CFR_BOOK_SOLUTIONS_KEY),.classroom,.book) ## run the notebooks, build the HTML book (about 5 minutes, 1.3 GB, 335 MB to download)
+# What was hidden once stays so (book/_ext/unsolved.py), and needs more than the book.
+HIDDEN := $(if $(filter open,$(CFR_BOOK_SOLUTIONS)),,$(strip $(CFR_BOOK_SOLUTIONS) \
+	$(CFR_BOOK_SOLUTIONS_KEY) $(wildcard _build/solutions-key.txt)))
+book: $(VENV)/$(if $(HIDDEN),.classroom,.book) ## run the notebooks, build the HTML book (about 5 minutes, 1.3 GB, 335 MB to download)
 	@$(BIN)/python tools/build.py
 	@$(BIN)/python tools/onpage.py
 
@@ -93,7 +95,8 @@ lab: $(VENV)/.book ## open the notebooks in JupyterLab
 
 classroom: $(VENV)/.classroom ## make nbgrader assignments; with COURSE=... GRADE=..., grade one
 	$(BIN)/python tools/classroom.py $(if $(COURSE),--course "$(COURSE)") \
-		$(if $(GRADE),--grade "$(GRADE)") $(if $(COLLECT),--collect "$(COLLECT)")
+		$(if $(GRADE),--grade "$(GRADE)") $(if $(COLLECT),--collect "$(COLLECT)") \
+		$(if $(WORKSHEET),--worksheet "$(WORKSHEET)")
 
 kit: book $(VENV)/.test ## make slides, paper, quizzes; ADDRESS=... is that of Play Kuhn poker
 	$(if $(ADDRESS),CFR_BOOK_PAGE="$(ADDRESS)") $(BIN)/python tools/kit.py
@@ -120,9 +123,15 @@ NBVAL := --nbval --nbval-sanitize-with tests/plugins/nbval_sanitize.cfg \
 	-p tests.plugins.patient_kernels -p tests.plugins.page_runs
 IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
+# Tests read solutions on the pages, and must not open what a teacher has hidden.
+open:
+	@test -z "$(HIDDEN)" || { echo "The site in _build hides its solutions, and the tests need" \
+		"them. Test another copy of the project, or open the site: CFR_BOOK_SOLUTIONS=open make test"; \
+		exit 1; }
+
 # Kernels are compiled once, while ruff and mypy, which need none, use the other processor.
 # The book reuses the notebooks that the comparison has run.
-test: $(VENV)/.test ## lint, types, notebooks, quick tests, a visit of each page (12 minutes, 2.1 GB, 565 MB)
+test: open $(VENV)/.test ## lint, types, notebooks, quick tests, a visit of each page (12 minutes, 2.1 GB, 565 MB)
 	@$(TOGETHER) programs lint types kernels; first=$$?; \
 		$(MAKE) --no-print-directory test-notebooks; notebooks=$$?; \
 		$(MAKE) --no-print-directory test-quick && exit $$((first + notebooks))
@@ -158,13 +167,13 @@ test-changed: $(VENV)/.test
 		test -z "$$changed" || $(BIN)/python -m pytest $(NBVAL) $$changed
 
 # The package, the built pages, and one visit of each page in Chromium
-test-quick: book $(VENV)/.test
+test-quick: open book $(VENV)/.test
 	$(BIN)/pytest $(IN_TWO) -m "not slow" --durations=10 --ignore=tests/browser tests; rest=$$?; \
 		$(BIN)/pytest -n 2 --no-loadscope-reorder -m "not slow" --durations=10 \
 		tests/browser && exit $$rest
 
 # In the browser three processes mostly wait.
-test-slow: book $(VENV)/.test
+test-slow: open book $(VENV)/.test
 	@$(MAKE) --no-print-directory programs digits
 	$(BIN)/pytest $(IN_TWO) -m slow --durations=20 --ignore=tests/browser tests; rest=$$?; \
 		$(BIN)/pytest -n 3 --no-loadscope-reorder -m slow --durations=20 \

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 from repository import git  # noqa: E402
+from unsolved import KEPT, key_of  # noqa: E402
 
 OUT = ROOT / "_build"
 CACHE, DOCTREES = OUT / ".jupyter_cache", OUT / ".doctrees"
@@ -50,7 +51,7 @@ SEEN_ELSEWHERE = re.compile(r"^(?:#+ .*|\([\w-]+\)=|[`:]{3,}\{.*)$", re.MULTILIN
 SHARED = ("_config.yml", "_toc.yml", "book/glossary.md", "book/references.bib")
 SHARED += ("book/_ext", "book/_static", "book/_vendor")
 SETTINGS = ("CFR_BOOK_REPOSITORY", "CFR_BOOK_BRANCH", "CFR_BOOK_URL")
-SETTINGS += ("CFR_BOOK_SOLUTIONS", "CFR_BOOK_SOLUTIONS_KEY", "CFR_BOOK_PYTHON")
+SETTINGS += ("CFR_BOOK_PYTHON",)
 # A page draws for a reader without a kernel, and no progress bars: whether a run takes so long
 # that it shows one depends on the machine.
 AS_PAGE = {"CFRLIB_PAGE": "1", "TQDM_DISABLE": "1"}
@@ -198,6 +199,7 @@ def shared(paths: Iterable[Path]) -> str:
         found.update("\n".join([path.name, *SEEN_ELSEWHERE.findall(text)]).encode())
     settings = [os.environ.get(name) for name in SETTINGS]
     settings += [
+        key_of(OUT),
         git(ROOT, "remote", "get-url", "origin"),
         git(ROOT, "branch", "--show-current"),
     ]
@@ -236,6 +238,11 @@ def main() -> int:
     """Run the command line."""
     form = argparse.RawDescriptionHelpFormatter
     argparse.ArgumentParser(description=__doc__, formatter_class=form).parse_args()
+    try:
+        hidden = bool(key_of(OUT))
+    except ValueError as wrong:
+        print(wrong, file=sys.stderr)
+        return 1
     began, paths = time.monotonic(), list(pages())
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.default_int_handler)
@@ -253,6 +260,11 @@ def main() -> int:
     except KeyboardInterrupt:
         print("\nStopped. Pages that have run are kept; the next build continues from here.")
         return 130
+    if hidden:
+        print(
+            "The solutions are hidden until `CFR_BOOK_SOLUTIONS=open make book`; "
+            f"the key is in {OUT / KEPT}."
+        )
     took = time.monotonic() - began
     print(f"The book is ready after {took:.0f} s: {(OUT / 'html/index.html').as_uri()}")
     return 0

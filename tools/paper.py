@@ -52,6 +52,7 @@ math[display="block"] { margin: .3em 0; }
 .blank { border-bottom: .7pt solid #000; display: inline-block; width: 4.5em; }
 .choices { list-style: none; padding-left: 1.2em; } td:has(.blank) { white-space: nowrap; }
 .line { height: 8mm; border-bottom: .5pt solid #aaa; }
+.drawing .line:nth-last-child(n + 3) { border-color: transparent; }
 .gap { display: inline-block; border-bottom: .5pt solid #aaa; }
 td .gap { border: 0; max-width: 9em; }
 :is(p, li):has(.gap) { line-height: 1.9; } td:has(.gap) { height: 8mm; }
@@ -67,14 +68,18 @@ body .cfr-explore dl.cfr-numbers :is(dt, dd) { font-size: 9pt; }
 """
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{style}</style></head>
-<body>{body}<p class="source">{source}</p></body></html>
+<body>{body}<p class="source">{source}</p>{foot}</body></html>
 """
+# Below every page of an exam, whose pages may be taken apart
+FOOT = """<template class="foot"><p style="font: 9pt sans-serif; margin: 0 16mm">{label} · page
+<span class="pageNumber"></span> of <span class="totalPages"></span>{field}</p></template>"""
+NAMED = " · Name <span style='display: inline-block; width: 18em; border-bottom: .7pt solid'>"
 
 
-def page(title: str, body: str) -> str:
+def page(title: str, body: str, foot: str = "") -> str:
     """Return a printable page. Its last line says where it is from."""
     style = sheets.colored(STYLE) + asset("page.css")
-    return PAGE.format(title=escape(title), style=style, body=body, source=SOURCE)
+    return PAGE.format(title=escape(title), style=style, body=body, source=SOURCE, foot=foot)
 
 
 def field(label: str, width: str = "18em") -> str:
@@ -82,12 +87,17 @@ def field(label: str, width: str = "18em") -> str:
     return f"<p>{label}: <span class='blank' style='width:{width}'>&nbsp;</span></p>"
 
 
-def from_markdown(text: str, *, solved: bool = True) -> str:
-    """Return a text of `teaching/` as a printable page, solved or with room to write."""
+def from_markdown(text: str, *, solved: bool = True, label: str = "") -> str:
+    """Return a text of `teaching/` as a printable page, solved or with room to write.
+
+    With a label, it stands below every page, with the page's number and, if there is room to
+    write, a field for the name.
+    """
     body = sheets.html(sheets.HOLDS.sub("", text), solved=solved)
     if not solved:
         body = body.replace("</h1>", f"</h1>{field('Name')}", 1)
-    return page(sheets.title_of(text), body)
+    foot = FOOT.format(label=label, field="" if solved else f"{NAMED}</span>")
+    return page(sheets.title_of(text), body, foot if label else "")
 
 
 # ---- PDFs -----------------------------------------------------------------------------------
@@ -106,9 +116,17 @@ def print_all(pages: Iterable[tuple[str, str]], out: Path) -> None:
         for name, text in pages:
             tab.set_content(text)
             tab.evaluate(READY)
+            foot = tab.evaluate("document.querySelector('template.foot')?.innerHTML ?? ''")
             for size in SIZES:
                 tab.evaluate(f"document.body.style.setProperty('--size', '{size}pt')")
-                made = tab.pdf(prefer_css_page_size=True, print_background=True, tagged=True)
+                made = tab.pdf(
+                    prefer_css_page_size=True,
+                    print_background=True,
+                    tagged=True,
+                    display_header_footer=bool(foot),
+                    header_template="<p></p>",
+                    footer_template=foot,
+                )
                 leaves = PdfReader(io.BytesIO(made)).pages
                 if len(leaves) == 1 or filled(leaves[-1]) >= LEAST_FILL:
                     break
@@ -124,12 +142,13 @@ def print_all(pages: Iterable[tuple[str, str]], out: Path) -> None:
 
 
 def filled(leaf: PageObject) -> float:
-    """Return how far down a page goes, as a share of its height: to the lowest text."""
+    """Return how far down a page goes, as a share of its height: to the text above its foot."""
     heights: list[float] = []
 
     def visit(text: str, cm: list[float], tm: list[float], font: object, size: float) -> None:
-        if text.strip():
-            heights.append(tm[4] * cm[1] + tm[5] * cm[3] + cm[5])
+        height = tm[4] * cm[1] + tm[5] * cm[3] + cm[5]
+        if text.strip() and height >= MARGIN:
+            heights.append(height)
 
     leaf.extract_text(visitor_text=visit)
     room = float(leaf.mediabox.height) - 2 * MARGIN

@@ -347,7 +347,8 @@ def main(arguments: list[str] | None = None) -> int:
         passed = [imitate(name) for name in options.machines or possible()]
         return int(not all(passed))
     paths = [path.resolve() for path in options.pages] or list(build.pages())
-    return int(not perturb([path for path in paths if build.read(path)]))
+    # the page "Inside cfrlib" shows the code itself, which is another one here
+    return int(not perturb([p for p in paths if p.stem != "inside" and build.read(p)]))
 
 
 if __name__ == "__main__":

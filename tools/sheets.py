@@ -35,9 +35,10 @@ Worksheets and exams are printed twice from one text, blank and solved:
     ```{tree} all 200mm Q check-bet
     ```
 
-In the blank version `[[2]]` is a gap and the solution is four lines to write on. The last
-directive draws all of Kuhn poker, or one deal such as KQ, in the given height; the solved
-version names the infosets and rings those that are listed, with commas between them.
+In the blank version `[[2]]` is a gap and the solution is four lines to write on; after
+`{solution} 9 drawing`, only the last two of nine lines are ruled. The last directive draws
+all of Kuhn poker, or one deal such as KQ, in the given height; the solved version names the
+infosets and rings those that are listed, with commas between them.
 """
 
 from __future__ import annotations
@@ -257,7 +258,7 @@ def fence(self: Any, tokens: Sequence[Token], n: int, options: Any, env: Any) ->
             return f'<div class="solution">{parser().render(token.content, env)}</div>'
         if not name.isdecimal():
             raise Missing("a solution needs the number of lines to write on")
-        return f'<div class="room">{LINE * int(name)}</div>'
+        return f'<div class="room {words}">{LINE * int(name)}</div>'
     if kind == "{tree}":
         height, _, rings = words.strip().partition(" ")
         return tree(name, height, rings.split(", ") if rings else [], env.get("solved", True))

@@ -11,10 +11,25 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-# On a first visit the theme has no mode stored: it reports an error and stays
-# light until its last script has run. So set the mode before.
+# Where the browser refuses storage, scripts get one that lasts as long as
+# the page; where it is full, nothing more is kept. On a first visit the theme
+# has no mode stored: it reports an error and stays light until its last
+# script has run. So set the mode before.
 FIRST_VISIT = """
     <script>
+      for (const name of ["localStorage", "sessionStorage"]) try {
+        window[name].length;
+      } catch {
+        const kept = new Map(), value = {
+          getItem: (key) => kept.get(key) ?? null,
+          setItem: (key, text) => kept.set(key, text),
+          removeItem: (key) => kept.delete(key),
+        };
+        Object.defineProperty(window, name, { value });
+      }
+      Storage.prototype.setItem = new Proxy(Storage.prototype.setItem, {
+        apply(set, at, pair) { try { set.apply(at, pair) } catch {} },
+      });
       (function () {
         const mode = localStorage.getItem("mode") || "auto";
         const dark = matchMedia("(prefers-color-scheme: dark)").matches;

@@ -12,7 +12,12 @@ addEventListener("fetch", (event) => {
   if (request.method !== "GET" || new URL(request.url).origin !== location.origin) return;
   event.respondWith((async () => {
     try {
-      return await fetch(request);
+      const came = await fetch(request);
+      if (came.ok && request.url.includes("/_static/python/")) { // whoever ran Python has it offline
+        const copy = came.clone();
+        event.waitUntil(caches.open(KEPT).then((cache) => cache.put(request, copy)));
+      }
+      return came;
     } catch (gone) {
       const kept = await caches.match(request, { ignoreSearch: true });
       if (kept) return kept;

@@ -16,6 +16,8 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unsolved import key_of
+
 # The tools that read the address do without Sphinx.
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -135,13 +137,7 @@ def options(folder: Path) -> dict[str, Any]:
     }
 
 
-def hidden() -> bool:
-    """Return whether solutions are hidden, which the source would show."""
-    names = "CFR_BOOK_SOLUTIONS", "CFR_BOOK_SOLUTIONS_KEY"
-    return any(os.environ.get(name) for name in names)
-
-
-def words(url: str | None) -> dict[str, str]:
+def words(url: str | None, hidden: bool) -> dict[str, str]:
     """Return what pages say about the source, and about faults."""
     if url:
         return {
@@ -150,16 +146,21 @@ def words(url: str | None) -> dict[str, str]:
         }
     link = f'<a href="../{ZIP}" download>the source</a>'
     return {
-        "source": "the source" if hidden() else link,
+        "source": "the source" if hidden else link,
         "report": "tell the person who gave you this book",
     }
+
+
+def hidden(app: Sphinx) -> bool:
+    """Return whether solutions are hidden, which the source would show."""
+    return bool(key_of(Path(app.outdir).parent))
 
 
 def point(app: Sphinx, config: Config) -> None:
     """Set the options before the theme reads them."""
     config.html_theme_options.update(options(Path(app.srcdir)))
     url = config.html_theme_options.get("repository_url")
-    config.myst_substitutions = words(url)
+    config.myst_substitutions = words(url, hidden(app))
 
 
 def only_notebooks(
@@ -180,7 +181,7 @@ def only_notebooks(
 def zip_source(app: Sphinx, exception: Exception | None) -> None:
     """Put the source beside the site if readers cannot get it elsewhere."""
     url = app.config.html_theme_options.get("repository_url")
-    if exception or url or hidden() or app.builder.format != "html":
+    if exception or url or hidden(app) or app.builder.format != "html":
         return
     home = Path(app.srcdir)
     packed = zipfile.ZIP_DEFLATED

@@ -34,21 +34,6 @@
     }
   }
 
-  // Some browsers give a page in a folder no storage; then the key is asked on each page.
-  function remember(key) {
-    try {
-      sessionStorage.setItem(KEPT, key);
-    } catch {}
-  }
-
-  function remembered() {
-    try {
-      return sessionStorage.getItem(KEPT);
-    } catch {
-      return null;
-    }
-  }
-
   function ask(box) {
     const [form, status] = [box.querySelector("form"), box.querySelector("[role=status]")];
     if (!window.crypto?.subtle) {
@@ -66,7 +51,7 @@
       status.textContent = "Opening …";
       try {
         await openAll(key);
-        remember(key);
+        sessionStorage.setItem(KEPT, key);
         box.querySelector("summary").focus(); // the button is gone
       } catch {
         status.textContent = "That is not the key.";
@@ -76,7 +61,7 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll(".cfr-sealed").forEach(ask);
-    const key = remembered();
+    const key = sessionStorage.getItem(KEPT);
     if (key && window.crypto?.subtle) openAll(key).catch(() => {}); // of another book
   });
 })();

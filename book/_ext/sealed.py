@@ -2,8 +2,9 @@
 
 With CFR_BOOK_SOLUTIONS=hidden, or with a key in CFR_BOOK_SOLUTIONS_KEY, each
 solution is encrypted where it stands, with all its code and outputs, and the
-page asks for the key. `sealed.js` decrypts it in the browser. Without a key
-in the environment, a random one is written beside the folder of the pages.
+page asks for the key. `sealed.js` decrypts it in the browser. The key, by
+default a random one, is written beside the folder of the pages, and later
+builds hide the solutions as well, until CFR_BOOK_SOLUTIONS=open.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import secrets
 from functools import cache
 from importlib.util import find_spec
@@ -26,7 +26,7 @@ from sphinx.config import Config
 from sphinx.errors import ConfigError
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
-from unsolved import without_solutions
+from unsolved import key_of, without_solutions
 
 if TYPE_CHECKING:  # a book that hides nothing does without this package
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -68,28 +68,22 @@ def find_key(app: Sphinx, config: Config) -> None:
 
     Not a value of Sphinx's configuration: the site would hold its digest.
     """
-    given = os.environ.get("CFR_BOOK_SOLUTIONS_KEY", "").strip()
-    wish = os.environ.get("CFR_BOOK_SOLUTIONS", "")
-    if wish not in ("", "hidden"):
-        raise ConfigError(f"CFR_BOOK_SOLUTIONS is {wish!r}, not 'hidden'")
-    if (wish or given) and not find_spec("cryptography"):
+    build = Path(app.outdir).parent
+    try:
+        app.cfr_key = key_of(build)
+    except ValueError as wrong:
+        raise ConfigError(str(wrong)) from wrong
+    if not app.cfr_key:
+        return
+    if not find_spec("cryptography"):
         raise ConfigError(
             "to hide solutions: pip install -r requirements-classroom.txt"
         )
-    if (wish or given) and shown_in(Path(app.outdir)):
+    if shown_in(Path(app.outdir)):
         raise ConfigError(
             f"{app.outdir} has pages with solutions that Sphinx keeps: "
             "use `make book`, or delete the folder"
         )
-    kept = Path(app.outdir).parent / "solutions-key.txt"
-    app.cfr_key = given
-    if wish and not given:
-        if not kept.exists():
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_text(secrets.token_urlsafe(15) + "\n", "utf-8")
-        app.cfr_key = kept.read_text("utf-8").strip()
-        # printed: visible in quiet builds, yet no warning
-        print(f"Solutions are hidden; the key is in {kept}.")
 
 
 @cache

@@ -9,12 +9,13 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import io
-import json
 import linecache
+import random
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import suppress
+from json import dumps
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -70,37 +71,39 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__getattr__ = lambda name: getattr(stand_in, name)  # type: ignore[method-assign]
 
 
-class Output(io.TextIOBase):
-    """What a program prints, as soon as it does."""
-
-    def __init__(self, show: Callable[[str], object]):
-        self.show = show
-
-    def write(self, text: str) -> int:
-        """Show a text."""
-        if text:
-            self.show(text)
-        return len(text)
-
-
-def prepare(small: bool, show: Callable[[str], object] | None = None) -> None:
-    """Let the package be imported without Numba.
+def prepare(small: bool, imports: Sequence[str] = (), number: str = "") -> None:
+    """Let the package be imported without Numba, and import what programs will need.
 
     Parameters
     ----------
     small : bool
         Whether the small NumPy takes the place of NumPy.
-    show : callable, optional
-        Gets what a program prints.
+    imports : sequence of str
+        The imports of the page, one a statement; those that fail are left out.
+    number : str
+        Number of an exercise of the page, whose checks are loaded if there are any.
     """
     if small:
         sys.path.insert(0, str(Path(__file__).parent / "small"))
     sys.meta_path.insert(0, Finder(COMPILED if small else ()))
-    if show:
-        sys.stdout = sys.stderr = Output(show)
+    import_all(imports)
+    if number:
+        with suppress(ImportError):
+            from cfrbook import exercises
+
+            exercises.find(number)
 
 
-def run(number: str, program: str, answer: str, imports: list[str]) -> str:
+def import_all(imports: Sequence[str]) -> dict[str, Any]:
+    """Return the names that a page's imports define."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for line in imports:
+        with suppress(ImportError):
+            exec(line, names)
+    return names
+
+
+def run(number: str, program: str, answer: str, imports: Sequence[str]) -> str:
     """Run a program, check the answer that it defines, and return what happened, as JSON.
 
     Parameters
@@ -109,13 +112,13 @@ def run(number: str, program: str, answer: str, imports: list[str]) -> str:
         Number of the exercise, and the text of the reader's program.
     answer : str
         The expression to check; "" if the page checks nothing.
-    imports : list of str
-        The imports of the page, one a statement; those that fail are left out.
+    imports : sequence of str
+        The imports of the page.
     """
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for line in imports:
-        with suppress(ImportError):
-            exec(line, names)
+    raw = io.FileIO(1, "w", closefd=False)  # without a buffer: each print shows at once
+    out = io.TextIOWrapper(raw, "utf-8", "backslashreplace", write_through=True)
+    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = out  # type: ignore[misc]
+    random.seed()  # restored memory has the state of the first run
     linecache.cache[FILE] = (
         len(program),
         None,
@@ -123,16 +126,21 @@ def run(number: str, program: str, answer: str, imports: list[str]) -> str:
         FILE,
     )
     try:
-        exec(compile(program, FILE, "exec"), names)
-        value = eval(answer, names) if answer else None
+        return dumps(outcome(number, program, answer, import_all(imports)))
     except BaseException as error:  # `exit()` ends the program, not the page
-        return json.dumps({"error": described(error)})
+        return dumps({"error": described(error)})
+
+
+def outcome(number: str, program: str, answer: str, names: dict[str, Any]) -> dict[str, str]:
+    """Return the verdict and the text of a check, or nothing if there is none."""
+    exec(compile(program, FILE, "exec"), names)
     if not answer:
-        return json.dumps({})
+        return {}
+    value = eval(answer, names)
     from cfrbook import exercises
 
     feedback = exercises.check(number, value)
-    return json.dumps({"verdict": feedback.verdict, "text": feedback.text})
+    return {"verdict": feedback.verdict, "text": feedback.text}
 
 
 def described(error: BaseException) -> str:

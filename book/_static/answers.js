@@ -14,20 +14,8 @@
     : "This page cannot check this answer. The notebook can, and so can your teacher.";
   const FIRST = "Try it first: the solution opens after a check, or now, if you tap once more.";
 
-  // Some browsers give a page in a folder no storage; then nothing is remembered.
-  function remember(key, value) {
-    try {
-      sessionStorage.setItem(key, JSON.stringify(value));
-    } catch {}
-  }
-
-  function recall(key) {
-    try {
-      return JSON.parse(sessionStorage.getItem(key));
-    } catch {
-      return null;
-    }
-  }
+  const remember = (key, value) => sessionStorage.setItem(key, JSON.stringify(value));
+  const recall = (key) => JSON.parse(sessionStorage.getItem(key));
 
   function make(tag, attributes, ...children) {
     const made = document.createElement(tag);
@@ -71,9 +59,8 @@
     return dictionary(form.dict.map(([key, inner]) => [decode(key), answer(inner, controls, leaf, dictionary)]));
   }
 
-  // As a program reads it: digits of Japanese keyboards are digits.
   function read(kind, typed) {
-    const text = typed.trim().replace(/[０-９．，％／]/g, (c) => String.fromCharCode(c.charCodeAt(0) - 0xfee0));
+    const text = typed.trim();
     if (!text) return MISSING;
     return kind === "truth" ? text === "True" : text;
   }

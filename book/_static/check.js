@@ -116,8 +116,13 @@
     throw new Unreadable(`${shortened(value)} is not a number`);
   }
 
+  function typed(text) {
+    text = text.replace(/[¼-¾⅐-⅞₀-₉]/g, " $&").replace(/[⁰¹²³⁴-⁹⁻]+/g, "^$&");
+    return text.normalize("NFKC").replace(/[−–ー]/g, "-").replace(/[⁄∕]/g, "/").replaceAll("、", ",").trim();
+  }
+
   function in_digits(text) {
-    let bare = squeezed(casefold(text)).replace(/^["'`]+|["'`]+$/g, "").replace(/[.;:!?]+$/, "");
+    let bare = squeezed(casefold(typed(text))).replace(/^["'`]+|["'`]+$/g, "").replace(/[.;:!?]+$/, "");
     bare = bare.replace(AROUND, "").replace(/ ?per ?cent$/, " %");
     const power = POWER.exec(bare);
     if (power) return String(BigInt(power[1]) ** BigInt(power[2]));
@@ -125,10 +130,10 @@
   }
 
   function number_in(text) {
-    const bare = text.replace(/[−–]/g, "-").trim().replace(/\s*([-+/%])\s*/g, "$1");
+    const bare = typed(text).replace(/^\((.*)\)$/, "$1").replace(/\s*([-+/%])\s*/g, "$1");
     const parts = bare.replaceAll(",", "").replace(/%$/, "").split("/");
     if (parts.length > 2 || !parts.every((part) => NUMBER.test(part))) throw new NoNumber(text);
-    if (text.includes(",")) {
+    if (bare.includes(",")) {
       throw new Unreadable(
         `${shortened(text)} has a comma: write a decimal point, and nothing between thousands`);
     }
@@ -189,7 +194,7 @@
   }
 
   function members(text, letters = false) {
-    const names = text.split(/[\][(){},;&+]|\band\b/).map((x) => x.trim()).filter(Boolean);
+    const names = typed(text).split(/[\][(){},;&+]|\band\b/).map((x) => x.trim()).filter(Boolean);
     return letters ? [...names.join("").replace(/\s+/g, "")] : names;
   }
 
@@ -200,7 +205,7 @@
     }
     if (value instanceof Set) return new Set([...value].map(normalized));
     let text = typeof value === "string" ? value : shortened(value);
-    text = squeezed(casefold(text).replaceAll("_", " "));
+    text = squeezed(casefold(typed(text)).replaceAll("_", " "));
     text = text.replace(/^["'`]+|["'`]+$/g, "").replace(/[.,;:!?]+$/, "");
     const place = PLACE.exec(text);
     if (place) text = numeral(place[1] ?? place[2]) || text;

@@ -144,23 +144,9 @@
     return found;
   }
 
-  // What was kept under this name until the tab is closed; null if nothing was, or if the browser
-  // refuses to keep anything.
-  function recall(name) {
-    try {
-      return JSON.parse(sessionStorage.getItem(`cfr-play-${name}`));
-    } catch {
-      return null;
-    }
-  }
-
-  function remember(name, value) {
-    try {
-      sessionStorage.setItem(`cfr-play-${name}`, JSON.stringify(value));
-    } catch {
-      // refused, or full: the game goes on, and a reload begins a new score
-    }
-  }
+  // What was kept under this name until the tab is closed; null if nothing was.
+  const recall = (name) => JSON.parse(sessionStorage.getItem(`cfr-play-${name}`));
+  const remember = (name, value) => sessionStorage.setItem(`cfr-play-${name}`, JSON.stringify(value));
 
   // ---- the page ----
 

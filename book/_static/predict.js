@@ -6,19 +6,8 @@
   const OUTPUT = ".cell_output", MOVING = ".cfr-explore, .cfr-program, .play-yours", PROSE = "p, ul, ol";
   const key = `cfr-seen ${location.pathname}`;
 
-  function seen() {
-    try {
-      return JSON.parse(sessionStorage.getItem(key)) ?? [];
-    } catch {
-      return []; // no storage: a reload veils again
-    }
-  }
-
-  function remember(number) {
-    try {
-      sessionStorage.setItem(key, JSON.stringify([...seen(), number]));
-    } catch { /* see above */ }
-  }
+  const seen = () => JSON.parse(sessionStorage.getItem(key)) ?? [];
+  const remember = (number) => sessionStorage.setItem(key, JSON.stringify([...seen(), number]));
 
   // What gives the answer away
   function results(question) {

@@ -10,14 +10,10 @@
     try {
       return { read: [], ...JSON.parse(localStorage.getItem(KEY)) };
     } catch {
-      return { read: [] }; // no storage, or not ours
+      return { read: [] }; // not ours
     }
   }
-  function keep(progress) {
-    try {
-      localStorage.setItem(KEY, JSON.stringify(progress));
-    } catch { /* see above */ }
-  }
+  const keep = (progress) => localStorage.setItem(KEY, JSON.stringify(progress));
 
   function mark() {
     const { read } = kept();

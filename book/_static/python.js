@@ -6,6 +6,8 @@
   const SAYS = {
     folder: "A browser runs Python only on pages that come from a server, and this one was opened from a folder. The notebook runs it.",
     missing: "This copy of the book has no Python. The notebook runs the program.",
+    offline: "Python could not be loaded: there is no network. Try again when it is back; the notebook needs none.",
+    broken: "Python does not work in this browser. The notebook runs the program.",
     loading: "Loading Python, some 6 MB, the first time only …",
     running: "Running …",
     stopped: "Stopped.",
@@ -13,29 +15,57 @@
   };
   const HELP = "Tab indents. To leave the editor with the keyboard, press Escape, then Tab.";
   const root = new URL(".", document.currentScript.src); // the folder _static
-  let worker = null, running = null; // the exercise that runs
+  const WORKER = new URL("python_worker.js", root);
+  // A run has a worker of its own. The next one waits, with Python loaded from the image that the
+  // first one made of its memory.
+  let worker = null, spare = null, image = null;
+  let running = null; // the exercise that runs
 
-  function stop(says) {
-    worker?.terminate();
-    worker = null;
-    running?.finish({ says });
+  function load(setup) {
+    const made = new Worker(WORKER, { type: "module" });
+    const fail = () => {
+      made.terminate();
+      if (made === spare) spare = null;
+      else if (made === worker) why(setup.home, running);
+    };
+    made.onerror = fail;
+    made.onmessage = ({ data }) => {
+      if (data.image) image = data.image;
+      else if (data.failed) fail();
+      else if (made !== worker) return; // its run was stopped
+      else if (data.started) running.tell(SAYS.running);
+      else if (data.print) running.print(data.print);
+      else end(data);
+    };
+    made.postMessage({ ...setup, image });
+    return made;
   }
 
-  function run(exercise, program, imports, full, listener) {
-    if (running) stop(SAYS.stopped);
+  // Say why there is no Python: no network, none in this copy, or a browser that cannot run it.
+  async function why(home, asked) {
+    const gone = await fetch(new URL("pyodide.mjs", home), { method: "HEAD" }).then(({ ok }) => ok ? "broken" : "missing", () => "offline");
+    if (asked && asked === running) end({ says: SAYS[gone] });
+  }
+
+  function end(outcome) {
+    const { setup, finish } = running;
+    worker?.terminate();
+    worker = running = null;
+    finish(outcome);
+    if (image) spare ??= load(setup);
+  }
+
+  function stop() {
+    if (running) end({ says: SAYS.stopped });
+  }
+
+  function run(exercise, program, listener) {
     running = listener;
-    if (FOLDER) return stop(SAYS.folder);
-    running.tell(worker ? SAYS.running : SAYS.loading);
-    worker ??= new Worker(new URL("python_worker.js", root), { type: "module" });
-    worker.onmessage = ({ data }) => {
-      if (data.print) running.print(data.print);
-      else if (data.started) running.tell(SAYS.running);
-      else if (data.missing) stop(SAYS.missing);
-      else running.finish(data);
-    };
-    worker.onerror = () => stop(SAYS.missing);
-    const home = new URL((full || "python").replace(/\/*$/, "/"), root).href;
-    worker.postMessage({ home, full: Boolean(full), imports, program, ...exercise });
+    if (FOLDER) return end({ says: SAYS.folder });
+    running.tell(image ? SAYS.running : SAYS.loading);
+    worker = spare ?? load(running.setup);
+    spare = null;
+    worker.postMessage({ ...exercise, program });
   }
 
   // Tab indents and Enter keeps the indentation; after Escape, Tab leaves.
@@ -67,6 +97,8 @@
   window.cfrProgram = (exercise, page) => {
     const { number, program, answer } = exercise, { data, make, rich, show, state, save } = page;
     const checks = !data.hidden;
+    const home = new URL((data.python || "python").replace(/\/*$/, "/"), root).href;
+    const setup = { home, full: Boolean(data.python), imports: data.imports, number };
     const help = make("p", { class: "cfr-asks", id: `cfr-help-${number}` }, HELP);
     const editor = make("textarea", { class: "cfr-code", rows: Math.max(program.split("\n").length + 1, 8), spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": `Program for exercise ${number}`, "aria-describedby": help.id });
     const begin = make("button", {}, checks ? "Run and check" : "Run");
@@ -104,15 +136,15 @@
       settle();
       tell("");
     });
-    halt.addEventListener("click", () => stop(SAYS.stopped));
+    halt.addEventListener("click", stop);
     box.addEventListener("submit", (event) => {
       event.preventDefault();
+      stop();
       output.textContent = "";
       output.hidden = true;
       halt.hidden = false;
       const finish = ({ says, error, verdict, text }) => {
         const within = halt === document.activeElement;
-        running = null;
         halt.hidden = true;
         if (within) begin.focus();
         if (error) print(error);
@@ -121,7 +153,7 @@
         state.tried ||= Boolean(verdict) && verdict !== "open";
         save();
       };
-      run({ number, answer: checks ? answer : "" }, editor.value, data.imports, data.python, { tell, print, finish });
+      run({ number, answer: checks ? answer : "" }, editor.value, { setup, tell, print, finish });
     });
     settle();
     const whole = () => `${editor.value.trimEnd()}\n\nexercises.check("${number}", ${answer})`;

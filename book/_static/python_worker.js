@@ -1,35 +1,58 @@
-// Runs Python beside the page, so that an endless loop stops nothing but this worker.
-const MOST = 20_000; // characters of output that are shown of one run
-let python, shown;
+// Runs one program, beside the page, so that an endless loop stops nothing but this worker. The page
+// starts it before the run and ends it afterwards: whatever a program changes is gone with it.
+const MOST = 20_000; // characters that are shown of an output, an error or a reply
+const post = postMessage.bind(self);
+const cut = (text) => text && (text.length > MOST ? `${text.slice(0, MOST)} …` : text);
 
-async function start({ home, full }) {
+// The memory of an interpreter that has imported everything, the page's `image`, saves the next
+// worker seconds. Pyodide can keep no memory with compiled packages, such as its NumPy.
+async function start({ home, full, imports, number, image }) {
   const { loadPyodide } = await import(new URL("pyodide.mjs", home));
-  const print = (text) => {
-    if (shown < MOST) postMessage({ print: text });
-    else if (shown !== Infinity) postMessage({ print: "… and more that is not shown.\n" });
-    shown = shown < MOST ? shown + text.length : Infinity;
+  const python = await loadPyodide({ indexURL: home, _makeSnapshot: !full && !image, _loadSnapshot: image?.memory });
+  if (full) await python.loadPackage("numpy");
+  let book = image?.book;
+  if (!book) {
+    const came = await fetch(new URL("python/book.zip", self.location));
+    if (!came.ok) throw new Error(`no ${came.url}`);
+    book = await came.arrayBuffer();
+  }
+  python.unpackArchive(new Uint8Array(book), "zip", { extractDir: "/book" });
+  if (!image?.memory) {
+    python.runPython('import sys; sys.path.insert(0, "/book"); import page');
+    python.globals.get("page").prepare(!full, imports, number);
+    image = full ? {} : { memory: python.makeMemorySnapshot(), book };
+    post({ image });
+  }
+  const decoder = new TextDecoder();
+  let left = MOST;
+  const write = (bytes) => {
+    const text = left < 0 ? "" : decoder.decode(bytes.subarray(0, 4 * MOST), { stream: true });
+    if (text) post({ print: text.length > left ? `${text.slice(0, left)}\n… and more that is not shown.\n` : text });
+    left -= text.length;
+    return bytes.length;
   };
-  const made = await loadPyodide({ indexURL: home });
-  if (full) await made.loadPackage("numpy");
-  const book = await fetch(new URL("python/book.zip", self.location));
-  if (!book.ok) throw new Error(`no ${book.url}`);
-  made.unpackArchive(new Uint8Array(await book.arrayBuffer()), "zip", { extractDir: "/book" });
-  made.runPython('import sys; sys.path.insert(0, "/book")');
-  const page = made.pyimport("page");
-  page.prepare(!full, print);
-  return page.run;
+  python.setStdout({ write });
+  python.setStderr({ write });
+  python.setStdin({ stdin: () => null }); // `input()` finds the end of a file
+  self.postMessage = self.close = undefined; // Python reaches these, and the page waits for a reply
+  return python.pyimport("page").run;
 }
 
 onmessage = async ({ data }) => {
+  const asked = new Promise((resolve) => { onmessage = (event) => resolve(event.data); });
+  let run;
   try {
-    python ??= await start(data);
+    run = await start(data);
   } catch (error) {
     console.warn(error);
-    postMessage({ missing: true });
-    return;
+    return post({ failed: true });
   }
-  postMessage({ started: true });
-  shown = 0;
-  const { number, program, answer, imports } = data;
-  postMessage(JSON.parse(python(number, program, answer, imports)));
+  const { number, program, answer } = await asked;
+  post({ started: true });
+  try {
+    const { error, verdict, text } = JSON.parse(run(number, program, answer, data.imports));
+    post({ error: cut(error), verdict, text: cut(text) });
+  } catch (error) { // what has ruined Python itself, as a stack without an end does
+    post({ error: cut(error.message) });
+  }
 };

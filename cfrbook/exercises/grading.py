@@ -9,6 +9,7 @@ import os
 import re
 import textwrap
 import traceback
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set, ValuesView
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -31,6 +32,7 @@ ROUNDING = (  # at the head of each page's exercises; `slack` applies it
 )
 COMPUTED = 1e-3  # largest error of what a reader's program computes
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+PLAIN = str.maketrans("−–ー⁄∕、", "---//,")
 POWER = re.compile(r"(\d{1,3})(?:\*\*|\^)(\d{1,2})")
 AROUND = re.compile(r"^[≈~=×x] ?(?=\S*\d)|(?<=\d) ?[×x]$| (?:times|points?|chips?)$")
 PLACE = re.compile(r"(?:the )?(?:(?:line|step) ?(\w+)|(\w+) (?:line|step))")
@@ -408,6 +410,19 @@ def as_number(value: Any) -> float:
     raise Unreadable(f"{shortened(value)} is not a number")
 
 
+def typed(text: str) -> str:
+    """Return a text with the signs of a plain keyboard, whatever was typed.
+
+    Examples
+    --------
+    >>> typed("－５／１８"), typed("½"), typed("1⁄3"), typed("2½"), typed("2¹⁰")
+    ('-5/18', '1/2', '1/3', '2 1/2', '2^10')
+    """
+    text = re.sub(r"[¼-¾⅐-⅞₀-₉]", r" \g<0>", text)  # `2½` is not 21/2
+    text = re.sub(r"[⁰¹²³⁴-⁹⁻]+", r"^\g<0>", text)
+    return unicodedata.normalize("NFKC", text).translate(PLAIN).strip()
+
+
 def in_digits(text: str) -> str:
     """Return a number in words, as a power or with a unit as `number_in` reads it.
 
@@ -416,7 +431,7 @@ def in_digits(text: str) -> str:
     >>> in_digits("six times"), in_digits("2^10"), in_digits("× 10"), in_digits("33 percent")
     ('6', '1024', '10', '33 %')
     """
-    bare = " ".join(text.casefold().split()).strip("\"'`").rstrip(".;:!?")
+    bare = " ".join(typed(text).casefold().split()).strip("\"'`").rstrip(".;:!?")
     bare = re.sub(r" ?per ?cent$", " %", AROUND.sub("", bare))
     if power := POWER.fullmatch(bare):
         return str(int(power[1]) ** int(power[2]))
@@ -425,11 +440,11 @@ def in_digits(text: str) -> str:
 
 def number_in(text: str) -> float:
     """Return the number that a string contains: a decimal, a fraction or a percentage."""
-    bare = re.sub(r"\s*([-+/%])\s*", r"\1", text.replace("−", "-").replace("–", "-").strip())
+    bare = re.sub(r"\s*([-+/%])\s*", r"\1", re.sub(r"^\((.*)\)$", r"\1", typed(text)))
     parts = bare.replace(",", "").removesuffix("%").split("/")
     if len(parts) > 2 or not all(NUMBER.fullmatch(part) for part in parts):
         raise ValueError(text)
-    if "," in text:
+    if "," in bare:
         raise Unreadable(
             f"{shortened(text)} has a comma: write a decimal point, and nothing between "
             "thousands"
@@ -604,7 +619,7 @@ def members(text: str, letters: bool = False) -> list[str]:
     >>> members("CB", letters=True), members("J bet and Q bet"), members("[0, 1/3]")
     (['C', 'B'], ['J bet', 'Q bet'], ['0', '1/3'])
     """
-    names = [x.strip() for x in re.split(r"[][(){},;&+]|\band\b", text) if x.strip()]
+    names = [x.strip() for x in re.split(r"[][(){},;&+]|\band\b", typed(text)) if x.strip()]
     return list("".join("".join(names).split())) if letters else names
 
 
@@ -627,7 +642,11 @@ def normalized(value: object) -> Any:
         return frozenset(map(normalized, value))
     value = value.item() if isinstance(value, np.generic) else value
     text = value if isinstance(value, str) else shortened(value)
-    text = " ".join(text.casefold().replace("_", " ").split()).strip("\"'`").rstrip(".,;:!?")
+    text = (
+        " ".join(typed(text).casefold().replace("_", " ").split())
+        .strip("\"'`")
+        .rstrip(".,;:!?")
+    )
     if place := PLACE.fullmatch(text):
         text = numeral("".join(filter(None, place.groups()))) or text
     return f"{float(text):.12g}" if NUMBER.fullmatch(text) else text

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from typing import Any
 
 import build
 import chromium
+import onpage
 import pytest
 import yaml
 from bs4 import BeautifulSoup
@@ -26,8 +28,10 @@ from sphinx.errors import ConfigError
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
 
+import repository  # noqa: E402
 import sealed  # noqa: E402
 import search  # noqa: E402
+import unsolved  # noqa: E402
 
 NOTEBOOKS = {
     path.stem: json.loads(path.read_text("utf-8")) for path in sorted(BOOK.glob("*.ipynb"))
@@ -114,9 +118,60 @@ def test_random_key_is_kept_beside_the_site(app: Any, monkeypatch: pytest.Monkey
     assert app.cfr_key == KEY
 
 
+def test_hidden_solutions_stay_hidden(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until somebody says otherwise: `make kit` builds the site without the variable."""
+    site = app.outdir.parent
+    for name, value in (("", "hidden"), ("_KEY", KEY)):
+        monkeypatch.setenv(f"CFR_BOOK_SOLUTIONS{name}", value)
+        hidden = unsolved.key_of(site)
+        monkeypatch.delenv(f"CFR_BOOK_SOLUTIONS{name}")
+        sealed.find_key(app, Config())
+        assert unsolved.key_of(site) == app.cfr_key == hidden != ""
+        assert "source" in repository.words(None, repository.hidden(app))["source"]
+        assert "href" not in repository.words(None, repository.hidden(app))["source"]
+    monkeypatch.setenv("CFR_BOOK_SOLUTIONS", "open")
+    sealed.find_key(app, Config())
+    monkeypatch.delenv("CFR_BOOK_SOLUTIONS")
+    assert unsolved.key_of(site) == "" and not list(site.iterdir())
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_later_builds_pack_no_solutions(
+    app: Any, monkeypatch: pytest.MonkeyPatch, hidden: bool
+) -> None:
+    """By `make kit` and the others, which build the site first."""
+    root = app.outdir.parents[1]
+    place = app.outdir / "_static" / "python"
+    place.mkdir(parents=True)
+    for name in onpage.FILES:
+        (place / name).touch()
+    (root / "_build" / unsolved.KEPT).write_text(KEY * hidden, "utf-8")
+    monkeypatch.setattr(onpage, "PLACE", place)
+    monkeypatch.setattr(onpage, "OUT", root / "_build")
+    assert onpage.main() == 0
+    names = zipfile.ZipFile(place / "book.zip").namelist()
+    assert any(name.startswith("cfrbook/exercises") for name in names) != hidden
+
+
+@pytest.mark.parametrize("target", ["test", "test-quick", "test-slow"])
+def test_tests_open_no_hidden_site(tmp_path: Path, target: str) -> None:
+    """They need a site with solutions, and say so before they build one."""
+    (tmp_path / "_build").mkdir()
+    (tmp_path / "_build" / unsolved.KEPT).write_text(KEY, "utf-8")
+    (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
+    command = ["make", "-f", ROOT / "Makefile", target]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode and "CFR_BOOK_SOLUTIONS=open make test" in done.stdout
+    assert [path.name for path in (tmp_path / "_build").iterdir()] == [unsolved.KEPT]
+
+
 def test_unknown_wish_stops_the_build(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CFR_BOOK_SOLUTIONS", "hiden")
     with pytest.raises(ConfigError, match="'hiden', not 'hidden'"):
+        sealed.find_key(app, Config())
+    monkeypatch.setenv("CFR_BOOK_SOLUTIONS", "open")
+    monkeypatch.setenv("CFR_BOOK_SOLUTIONS_KEY", KEY)
+    with pytest.raises(ConfigError, match="'open' without a key"):
         sealed.find_key(app, Config())
 
 
@@ -129,7 +184,8 @@ def test_pages_with_solutions_are_not_kept(app: Any, monkeypatch: pytest.MonkeyP
         sealed.find_key(app, Config())
 
 
-def test_another_key_writes_all_pages_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_key_writes_all_pages_again(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "OUT", app.outdir.parent)
     seen = set()
     for key in ("", "one", "two"):
         monkeypatch.setenv("CFR_BOOK_SOLUTIONS_KEY", key)
@@ -166,7 +222,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / "_toc.yml").write_text(yaml.safe_dump(toc), "utf-8")
     tool = Path(sys.executable).with_name("jupyter-book")
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    environment = {"PYTHONPATH": paths, "CFR_BOOK_SOLUTIONS_KEY": KEY}
+    environment = {"PYTHONPATH": paths, "CFR_BOOK_SOLUTIONS": ""}
+    environment["CFR_BOOK_SOLUTIONS_KEY"] = KEY
     command = [tool, "build", home, "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
     assert done.returncode == 0, done.stdout + done.stderr

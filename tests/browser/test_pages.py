@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from checks import check, violations
-from playwright.sync_api import Browser, expect
-from reader import DESKTOP, HTML, PHONE, ROOT, Visit, reading
+from playwright.sync_api import Browser, FrameLocator, Page, expect
+from reader import DESKTOP, HTML, PHONE, ROOT, Visit, reading, tool
 
 MOST_STOPS = 80  # of the Tab key, on a page as it opens; fields for answers do not count
 
@@ -20,6 +22,55 @@ MOST_STOPS = 80  # of the Tab key, on a page as it opens; fields for answers do 
 def test_dark_phone_visit_has_no_errors(dark: Visit) -> None:
     assert not dark.problems
     assert dark.page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+# Fills what the browser stores of this site, to the last character
+FILL = """() => {
+    for (const storage of [localStorage, sessionStorage])
+        for (let size = 2 ** 23; size >= 1; size /= 2)
+            try { storage[`k${size}`] = "x".repeat(size); } catch {}
+}"""
+STORING = ["index.html", "04_vanilla_cfr.html", "play_kuhn.html", "../search.html"]
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[tuple[Page, list[str]]]:
+    """Return a tab, and the errors of its scripts."""
+    context = tool.context(chromium)
+    tab, errors = context.new_page(), []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    yield tab, errors
+    context.close()
+
+
+def use(page: Page | FrameLocator) -> None:
+    """Change the theme, once all scripts have run, and type an answer if there are fields."""
+    body = page.locator("html")
+    expect(body).to_have_attribute("data-theme", re.compile("dark|light"))
+    before = body.get_attribute("data-mode")
+    body.evaluate("() => document.querySelector('.theme-switch-button').click()")
+    expect(body).not_to_have_attribute("data-mode", str(before))
+    body.evaluate("() => document.querySelector('.cfr-answer input')?.form.requestSubmit()")
+
+
+@pytest.mark.parametrize("path", STORING)
+def test_page_may_be_refused_storage(
+    page: tuple[Page, list[str]], served: str, path: str
+) -> None:
+    tab, errors = page
+    tab.set_content(f'<iframe sandbox="allow-scripts" src="{served}{path}"></iframe>')
+    use(tab.frame_locator("iframe"))
+    assert errors == []
+
+
+@pytest.mark.parametrize("path", STORING)
+def test_storage_may_be_full(page: tuple[Page, list[str]], served: str, path: str) -> None:
+    tab, errors = page
+    tab.goto(served + path)
+    tab.evaluate(FILL)
+    tab.reload()
+    use(tab)
+    assert errors == []
 
 
 # ---- everybody can read it -------------------------------------------------------------------

@@ -3,23 +3,92 @@
 from __future__ import annotations
 
 import json
+import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import assignments
 import collecting
 import pytest
 import rebuilding
+from conftest import Quiet
 from nbgrader.utils import is_solution
-from playwright.sync_api import Browser, Locator, Page, expect
-from reader import PHONE, reading, tool
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+from reader import HTML, PHONE, reading, tool
+from test_start import KEPT
 
 from cfrbook import exercises
 from cfrbook.museum import mutant
 
 NAME = "04_vanilla_cfr"
+PLANTED = """JSON.parse(document.getElementById("cfr-answers").textContent).exercises
+    .find(({ number }) => number === "4.4").program"""
 LOOP = "print('on my way')\nwhile True:\n    pass"
+WILD = """class Wild:
+    def go(self, *_):
+        raise {error}
+    {methods} = go
+
+friend = {answer}"""
+METHODS = (
+    "__repr__ = __str__ = __eq__ = __float__ = __iter__ = __len__ = __getitem__ = __bool__"
+)
+VALUES = "lambda *_: {'K': [Wild(), Wild()]}"
+ENDINGS = {
+    "exit": "exit()",
+    "interrupt": "raise KeyboardInterrupt",
+    "no exception known": "class Odd(BaseException): pass\nraise Odd",
+    "error without words": "class Odd(Exception):\n    def __str__(self): exit()\nraise Odd",
+    "checked function exits": "def friend(*_): exit()",
+    "checked function interrupts": "def friend(*_): raise KeyboardInterrupt",
+    "answer interrupts": WILD.format(
+        error="KeyboardInterrupt", methods=METHODS, answer="Wild()"
+    ),
+    "values interrupt": WILD.format(error="KeyboardInterrupt", methods=METHODS, answer=VALUES),
+    "values exit": WILD.format(error="SystemExit", methods=METHODS, answer=VALUES),
+    "last breath": WILD.format(error="KeyboardInterrupt", methods="__del__", answer="Wild()"),
+    "check replaced": "from cfrbook import exercises\n"
+    "def check(*_): raise KeyboardInterrupt\nexercises.check = check\nfriend = 1",
+    "tools gone": "import json\njson.dumps = json.loads = friend = None",
+    "builtins gone": "import builtins\nbuiltins.isinstance = builtins.len = friend = None",
+    "modules gone": "import sys\nsys.modules.clear()\nfriend = None",
+    "process ended": "import os\nos._exit(1)",
+    "process aborted": "import os\nos.abort()",
+    "stack overflow": "import sys\nsys.setrecursionlimit(10 ** 9)\n"
+    "def friend(*_): return friend()\nfriend()",
+    "question": "input('Your name? ')",
+    "thread": "import threading\nthreading.Thread(target=print).start()\nfriend = 1",
+    "worker closed": "import js\njs.close()\nfriend = 1",
+}
+LONG = "'a' * 50_000_000"
+FLOODS = {
+    "print": f"print({LONG})",
+    "many prints": "for n in range(10 ** 5):\n    print(n)",
+    "standard error": f"import sys\nsys.stderr.write({LONG})",
+    "first stream": f"import sys\nsys.__stdout__.write({LONG})",
+    "file descriptor": f"import os\nfor n in 1, 2:\n    os.write(n, ({LONG}).encode())",
+    "warning": f"import warnings\nwarnings.warn({LONG})",
+    "exception": f"raise ValueError({LONG})",
+    "name": f"raise type({LONG}, (Exception,), {{}})",
+    "answer": f"class Long:\n    def __repr__(self):\n        return {LONG}\n\nfriend = Long()",
+    "word": f"friend = lambda *_: {{{LONG}: [1, 0]}}",
+    "error in the check": f"def friend(*_):\n    raise ValueError({LONG})",
+    "last breath": f"class Long:\n    def __del__(_):\n        exit({LONG})\nLong()",
+    "messages": "import js\nfor n in range(10 ** 6):\n    js.postMessage(n)",
+}
+# What one program ruins, each with a line
+RUINS = {
+    "package": "cfr.regret_matching = None",
+    "output": "import sys\nsys.stdout = sys.__stdout__ = None",
+    "modules": "import sys\nsys.modules['cfrlib'] = sys.modules['numpy'] = None",
+    "builtins": "import builtins\nbuiltins.sum = builtins.print = None",
+    "library": "import json\njson.dumps = json.loads = None",
+    "trace": "import sys\nsys.settrace(exit)",
+    "files": "import shutil, cfrbook\nshutil.rmtree(cfrbook.__path__[0])",
+}
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +122,7 @@ def printed(page: Page) -> str:
 
 def mended(page: Page) -> str:
     """Return the program of exercise 4.4 without its bug."""
-    text = box(page).locator("textarea").input_value()
+    text = page.evaluate(PLANTED)
     late = "        sigma[I] = cfr.regret_matching(R[I])\n"
     assert text.count(late) == 1
     update = "        sigma.update({I: cfr.regret_matching(R[I]) for I in R})\n    return S"
@@ -105,6 +174,26 @@ def test_endless_loop_is_stopped_and_the_next_run_works(tab: Page) -> None:
     box(tab).get_by_role("button", name="Stop").click()
     expect(box(tab).get_by_role("status")).to_have_text("Stopped.")
     assert run(tab, "friend = 1").startswith("? The answer is a function")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_ending_has_a_sentence(tab: Page, ending: str) -> None:
+    assert len(run(tab, ENDINGS[ending])) > 10
+    assert "unning" not in box(tab).get_by_role("status").inner_text()
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+def test_no_output_is_too_long_for_the_page(tab: Page, flood: str) -> None:
+    assert 10 < len(run(tab, FLOODS[flood])) < 21_000
+    assert box(tab).evaluate("box => box.textContent.length") < 50_000
+
+
+@pytest.mark.parametrize("ruin", RUINS)
+def test_each_run_starts_clean(tab: Page, ruin: str) -> None:
+    right = mended(tab)
+    run(tab, f"{RUINS[ruin]}\nraise KeyboardInterrupt")
+    assert run(tab, f"print('Kuhn')\n{right}").startswith("✓ ")
+    assert printed(tab) == "Kuhn\n"
 
 
 def test_editor_is_used_and_left_by_keyboard(tab: Page) -> None:
@@ -175,9 +264,58 @@ def test_page_from_a_folder_says_why_it_cannot(chromium: Browser) -> None:
 
 
 def test_copy_without_python_says_so(chromium: Browser, served: str) -> None:
+    none = run_without(chromium, served, lambda route: route.fulfill(status=404, body=""))
+    assert none == "This copy of the book has no Python. The notebook runs the program."
+    odd = run_without(chromium, served, lambda route: route.fulfill(body="of another kind"))
+    assert odd == "Python does not work in this browser. The notebook runs the program."
+
+
+def test_page_without_a_network_says_so(chromium: Browser, served: str) -> None:
+    assert "there is no network" in run_without(chromium, served, lambda route: route.abort())
+
+
+def run_without(chromium: Browser, served: str, answer: Callable[[Route], None]) -> str:
+    """Return the reply on a page whose Python does not come."""
     context = tool.context(chromium)
     page = context.new_page()
-    page.route("**/python/*", lambda route: route.fulfill(status=404, body=""))
+    page.route("**/python/*", answer)
     page.goto(f"{served}{NAME}.html")
-    assert run(page) == "This copy of the book has no Python. The notebook runs the program."
+    said = run(page)
     context.close()
+    return said
+
+
+def test_network_that_comes_back_is_used(tab: Page) -> None:
+    tab.reload()
+    tab.route("**/python/*", lambda route: route.abort())
+    assert "there is no network" in run(tab, "friend = 1")
+    tab.unroute("**/python/*")
+    assert run(tab, "friend = 1").startswith("? ")
+
+
+def test_python_that_ran_once_runs_without_a_network(chromium: Browser) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=HTML)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        context = tool.context(chromium)
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/book/{NAME}.html")
+        page.evaluate(KEPT)
+        page.reload()  # now the service worker answers
+        assert run(page, "friend = 1").startswith("? ")
+        server.shutdown()
+    page.reload()
+    assert run(page, "friend = 1").startswith("? ")
+    context.close()
+
+
+def test_stop_and_a_second_click_end_what_runs(tab: Page) -> None:
+    go = box(tab).get_by_role("button", name="Run and check")
+    for program in (LOOP, "while True:\n    print('x')"):
+        box(tab).locator("textarea").fill(program)
+        for _ in range(2):
+            go.click()
+            expect(box(tab).locator("pre")).to_be_visible()
+            expect(box(tab).get_by_role("button", name="Stop")).to_be_visible()
+        box(tab).get_by_role("button", name="Stop").click()
+        expect(box(tab).get_by_role("status")).to_have_text("Stopped.")
+    assert run(tab, "friend = 1").startswith("? ")

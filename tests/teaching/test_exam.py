@@ -20,7 +20,7 @@ import cfrlib as cfr
 from cfrlib.game import Chance, Decision, Game, Terminal
 
 TEACHING = Path(__file__).parents[2] / "teaching"
-SOLUTION = re.compile(r"^```\{solution\} (\d+)\n(.*?)^```$", re.M | re.S)
+SOLUTION = re.compile(r"^```\{solution\} (\d+).*?\n(.*?)^```$", re.M | re.S)
 SEEDS = [f"seed {n}" for n in range(200)]
 POINTS = [6, 8, 6, 6, 6, 8]
 
@@ -294,7 +294,7 @@ def test_a_blank_exam_holds_no_solution_and_not_its_seed():
         assert 'class="filled"' not in page and 'class="solution"' not in page
         solved = sheets.html(exam.text("secret-word", variant, solved=True))
         assert "secret-word" in solved and solved.count('class="solution"') == 17
-        assert page.count('class="room"') == 17, "1 a) is answered in its table"
+        assert page.count('class="room ') == 17, "1 a) is answered in its table"
 
 
 @pytest.mark.slow
@@ -310,7 +310,19 @@ def test_every_task_fits_its_page(monkeypatch, tmp_path, capsys):
         assert len(pages) == 6
         assert f"variant {variant}" in pages[0] and "Name:" in pages[0]
         for n, text in enumerate(pages, 1):
+            assert f"Variant {variant} · page {n} of 6 · Name" in " ".join(text.split())
             assert re.findall(r"^(\d)\. ", text, re.M) == [str(n)]
+        pdf = PdfReader(exam.OUT / f"solutions_{variant}.pdf")
+        for n, leaf in enumerate(pdf.pages, 1):
+            mark = f"Solutions, variant {variant} · page {n} of {len(pdf.pages)}"
+            assert mark in " ".join(leaf.extract_text().split())
+
+
+def test_a_drawing_has_no_lines_below_it():
+    """Only its numbers do."""
+    page = sheets.html(exam.text("word", "A", solved=False), solved=False)
+    assert page.count('class="room drawing"') == 1
+    assert "Draw the tree" in page.partition('class="room drawing"')[0][-400:]
 
 
 @pytest.mark.slow

@@ -49,9 +49,9 @@ def test_table_of_points_lists_who_could_not_be_graded(tmp_path, capsys):
     with (tmp_path / "points.csv").open(encoding="utf-8") as file:
         rows = list(csv.reader(file))
     assert rows[1:] == [
-        ["ada", "graded", "2.0", "1.0", "3.0", ""],
-        ["bob", "not graded", "", "", "", "is no notebook"],
-        ["possible", "", "2.0", "3.0", "5.0", ""],
+        ["ada", "graded", "2.0", "1.0", "3.0", "", "", ""],
+        ["bob", "not graded", "", "", "", "is no notebook", "", ""],
+        ["possible", "", "2.0", "3.0", "5.0", "", "", ""],
     ]
     assert "not graded" in capsys.readouterr().out
 

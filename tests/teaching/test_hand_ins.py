@@ -434,7 +434,7 @@ def test_no_name_becomes_a_formula_or_a_command(tmp_path, capsys, text):
     lines = (tmp_path / "points.csv").read_text("utf-8").splitlines()
     said = capsys.readouterr().out
     assert "\x1b" not in said + "".join(lines)
-    student, status, _, _, remark = next(csv.reader(lines[1:]))
+    student, status, _, _, remark, *_ = next(csv.reader(lines[1:]))
     assert (
         student[0] == remark[0]
         and student[0] in "'\N{REPLACEMENT CHARACTER}"
@@ -721,3 +721,12 @@ def test_a_notebook_beside_answers_of_a_page_is_not_passed_over(tmp_path, releas
     (tmp_path / "a.json").write_text(json.dumps({"answers": TYPED}), "utf-8")
     with pytest.raises(collecting.NotGraded, match=r"keep one: a.ipynb, a.json"):
         rebuilding.choose(release, page, tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_every_unicode_encoding_is_read(tmp_path, release, encoding):
+    """Some editors of Windows save notebooks and answers in UTF-16."""
+    answers = json.dumps({"name": "Æ", "answers": {"4.1": "é"}}, ensure_ascii=False)
+    for name, text in (("a.ipynb", answered(release, "é")), ("b.json", answers)):
+        (tmp_path / name).write_bytes(text.encode(encoding))
+        assert any("'é'" in cell.source for cell in collecting.load(tmp_path / name))

@@ -37,6 +37,8 @@ TYPED = (
     "zero\u200bwidth", "Größe", "日本", "0, 1, 2", "0 and 1 and 2", "[0, 1/3, 2/3]", "(1, 2)",
     "uniform", "Even play", "J bet and Q bet", "CB", "b, d", "B & D", "{B; D}", "_a_", "rock",
     "the rock", "ROCK.", "`scissors`", "0", "1", "2", "-0", "007", "1.0", "0x10", "1_000",
+    "－５／１８", "０．５", "（１／３）", "ー０．５", "１，５", "５０％",
+    "½", "2½", "2¹⁰", "10²", "1⁄3", "10₂", "１、２", "０，１，２", "ＲＯＣＫ", "ｙｅｓ",
     "what I think of all this is rather more than sixty characters long, as you see",
 )  # fmt: skip
 

@@ -78,6 +78,9 @@ def fraction(n):
     return Fraction(n).limit_denominator(10**9)
 
 
+# The signs and letters of a Japanese keyboard
+FULL = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+
 FORMS = {
     "list": lists,
     "tuple": partial(rows, tuple),
@@ -86,6 +89,16 @@ FORMS = {
     "backward": backward,
     "text": partial(numbers, lambda n: f"{n:.9f}".replace("-", "−")),
     "en dash": partial(numbers, lambda n: f"{n:.9f}".replace("-", "–")),
+    "full width": partial(numbers, lambda n: f"{n:.9f}".translate(FULL)),
+    "percent in full width": partial(numbers, lambda n: f"{100 * n:.9f}%".translate(FULL)),
+    "fraction in full width": partial(numbers, lambda n: str(fraction(n)).translate(FULL)),
+    "full width in brackets": partial(numbers, lambda n: f"({fraction(n)})".translate(FULL)),
+    "prolonged sound mark": partial(numbers, lambda n: f"{n:.9f}".replace("-", "ー")),
+    "fraction slash": partial(numbers, lambda n: str(fraction(n)).replace("/", "⁄")),
+    "full-width list as text": lambda x: (
+        ", ".join(map(str, x)).translate(FULL) if is_row(x) else x
+    ),
+    "full-width keys": partial(keys, lambda k: k.translate(FULL) if isinstance(k, str) else k),
     "percent": partial(numbers, lambda n: f"{100 * n:.9f} %"),
     "fraction": partial(numbers, fraction),
     "fraction as text": partial(numbers, lambda n: str(fraction(n))),
