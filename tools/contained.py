@@ -84,59 +84,16 @@ PRIVATE = {str(p.parent) for p in PACKAGES} | {sys.prefix, sys.base_prefix, str(
 PRIVATE |= {os.path.realpath(path) for path in PRIVATE} | {tempfile.gettempdir()}
 PRIVATE -= {"/", "/usr"}
 HERE = re.compile("|".join(re.escape(p + os.sep) for p in sorted(PRIVATE, key=len)[::-1]))
-# Numbers of system calls by processor: those of `seccomp`, from linux/unistd.h
-CALLS: dict[str, dict[str, Any]] = {
-    "x86_64": {
-        "arch": 0xC000003E,
-        # unshare, setns, memfd_create, memfd_secret, shmget, msgget, semget, mq_open, add_key,
-        # request_key, keyctl, ptrace, bpf, perf_event_open, userfaultfd, io_uring_setup
-        "refused": (
-            272,
-            308,
-            319,
-            447,
-            29,
-            68,
-            64,
-            240,
-            248,
-            249,
-            250,
-            101,
-            321,
-            298,
-            323,
-            425,
-        ),
-        "mmap": 9,
-        "clone": 56,
-        "fork": (57, 58),
-    },
-    "aarch64": {
-        "arch": 0xC00000B7,
-        "refused": (
-            97,
-            268,
-            279,
-            447,
-            194,
-            186,
-            190,
-            180,
-            217,
-            218,
-            219,
-            117,
-            280,
-            241,
-            282,
-            425,
-        ),
-        "mmap": 222,
-        "clone": 220,
-        "fork": (),
-    },
-}
+# Numbers of system calls, from linux/unistd.h, on these two processors
+PROCESSORS = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+REFUSED = {
+    "unshare": (272, 97), "setns": (308, 268), "memfd_create": (319, 279),
+    "memfd_secret": (447, 447), "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190),
+    "mq_open": (240, 180), "add_key": (248, 217), "request_key": (249, 218),
+    "keyctl": (250, 219), "ptrace": (101, 117), "bpf": (321, 280),
+    "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425),
+}  # fmt: skip
+MMAP, CLONE, FORKS = (9, 222), (56, 220), ((57, 58), ())
 SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin")
 # How a sandbox begins: the user in it may read what is given. Others outside may not, since the
 # folder around it is private.
@@ -163,24 +120,24 @@ def seccomp(alone: bool) -> bytes:
     capabilities; they read keys and look into other processes. If `alone`, a process cannot
     start another one either, only threads.
     """
-    numbers = CALLS[platform.machine()]
+    processor = [*PROCESSORS].index(platform.machine())
     load, equal, any_bit, over, stop = 0x20, 0x15, 0x45, 0x54, 0x06
     refused, absent, allowed = 0x50001, 0x50026, 0x7FFF0000  # EPERM, ENOSYS
-    other_processor = [(equal, 1, 0, numbers["arch"]), (stop, 0, 0, 0x80000000)]
+    other_processor = [(equal, 1, 0, PROCESSORS[platform.machine()]), (stop, 0, 0, 0x80000000)]
     steps = [(load, 0, 0, 4), *other_processor, (load, 0, 0, 0)]
     steps += [(0x35, 0, 1, 0x40000000), (stop, 0, 0, refused)]  # the numbers of another ABI
-    for number in numbers["refused"]:
+    for number in (numbers[processor] for numbers in REFUSED.values()):
         steps += [(equal, 0, 1, number), (stop, 0, 0, refused)]
     steps += [(equal, 0, 1, 435), (stop, 0, 0, absent)]  # clone3; libraries then call clone
     flags = [(load, 0, 0, 40), (over, 0, 0, 0x21), (equal, 0, 1, 0x21), (stop, 0, 0, refused)]
-    steps += [(equal, 0, 5, numbers["mmap"]), *flags, (stop, 0, 0, allowed)]
+    steps += [(equal, 0, 5, MMAP[processor]), *flags, (stop, 0, 0, allowed)]
     flags = [(load, 0, 0, 16), (any_bit, 0, 1, 0x10000000), (stop, 0, 0, refused)]
     if alone:
         steps += [
-            step for n in numbers["fork"] for step in ((equal, 0, 1, n), (stop, 0, 0, refused))
+            step for n in FORKS[processor] for step in ((equal, 0, 1, n), (stop, 0, 0, refused))
         ]
         flags += [(any_bit, 1, 0, 0x10000), (stop, 0, 0, refused)]
-    steps += [(equal, 0, len(flags) + 1, numbers["clone"]), *flags, (stop, 0, 0, allowed)]
+    steps += [(equal, 0, len(flags) + 1, CLONE[processor]), *flags, (stop, 0, 0, allowed)]
     return b"".join(struct.pack("HBBI", *step) for step in [*steps, (stop, 0, 0, allowed)])
 
 
@@ -260,7 +217,7 @@ def confined(
 def can_sandbox() -> bool:
     """Return whether bubblewrap is installed and permitted to run, with all that is needed."""
     needed = ("bwrap", "prlimit", "setpriv")
-    if not all(map(shutil.which, needed)) or platform.machine() not in CALLS:
+    if not all(map(shutil.which, needed)) or platform.machine() not in PROCESSORS:
         return False
     read = f"for name in {[str(path / '__init__.py') for path in PACKAGES]}: open(name)"
     with tempfile.TemporaryDirectory() as folder:

@@ -211,7 +211,7 @@ def started(command, top, memory):
 def test_memory_of_all_processes_together_is_limited(tmp_path):
     """Each has less than it may; what they share counts once."""
     many = "import os\nx = bytearray(10**8)\nfor n in range({}):\n    if not os.fork():{}"
-    shares = many.format(8, " break") + "\nprint(1, flush=True)\ninput()"
+    shares = many.format(8, " break") + "\nos.write(1, b'1\\n')\ninput()"
     process, watch = started(contained.confined([*MINE, shares], tmp_path), tmp_path, 0.5)
     with process:
         for _ in range(9):
