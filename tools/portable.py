@@ -203,7 +203,7 @@ ANSI, FAILED = re.compile(r"\x1b\[[\d;]*m"), re.compile(r"-> \d+ (.*)")
 EXACT_TEST = re.compile(r"1e-(?:9|1\d)\b|==")  # such tests are not those of a page
 UNITS = 2**-41  # a number that moves by no more has changed its unit only
 NUMBER = re.compile(
-    r"(?P<sign>≈ ?|± ?)?(?P<digits>\d[\d,]*(?:\.(?P<places>\d+))?|\.(?P<bare>\d+))"
+    r"(?P<sign>[≈±]\s*)?(?P<digits>\d[\d,]*(?:\.(?P<places>\d+))?|\.(?P<bare>\d+))"
     r"(?P<power>e[+-]?\d+)?"
 )
 
@@ -252,7 +252,7 @@ def moved(before: Any, after: Any) -> Iterator[str]:
     """Yield each number that two runs of a notebook do not share.
 
     A number after ≈ may move by a unit of its last digit. A number before ± may move by twice
-    its error, and the error by a factor of three.
+    its error, and the error grow to three times its size.
     """
     then, now = texts(before), texts(after)
     for cell in after.cells:
@@ -277,7 +277,7 @@ def moved(before: Any, after: Any) -> Iterator[str]:
                 if (a["sign"] or "").startswith("≈"):
                     may = 1.01 * unit
                 elif a["sign"]:
-                    may = max(2 * min(x, y), 1.01 * unit)
+                    may = max(2 * x, 1.01 * unit)
                 elif wide and (wide["sign"] or "").startswith("±"):
                     may = 2 * value(wide)[0] + unit
                 if abs(x - y) > may:
