@@ -25,6 +25,8 @@ from typing import Any
 import nbformat
 
 LARGEST = 50  # MB of a submitted file
+TYPED = 300_000  # characters of all cells of a notebook; the book's longest has 69,000
+CELLS = 500  # of a notebook; the book's longest has 107
 MOST = 20  # notebooks of one student that are unpacked
 RECORD = "collected.json"  # beside unpacked files: whose they are, and remarks on them
 # How a platform names a folder or file: whose it is, an id, and for several attempts the time.
@@ -327,7 +329,7 @@ def contents(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 def free_name(folder: Path, name: str) -> str:
     """Return the name, or one with a number, that no other file has."""
-    used = {RECORD, *(other.name.casefold() for other in folder.iterdir())}
+    used = {RECORD, "timestamp.txt", *(other.name.casefold() for other in folder.iterdir())}
     stem, dot, suffix = name.partition(".")
     tried = (name, *(f"{stem} ({n}){dot}{suffix}" for n in range(2, len(used) + 3)))
     return next(each for each in tried if each.casefold() not in used)
@@ -442,7 +444,8 @@ def load(path: Path) -> list[Any]:
     Raises
     ------
     NotGraded
-        If the file is too large or is not a notebook.
+        If the file is too large or is not a notebook, or has more cells or text than a student
+        types: each cell is read here, and may run for a minute.
     """
     if path.is_symlink() or not path.is_file():
         raise NotGraded(f"{printable(path.name)} is no ordinary file")
@@ -465,4 +468,8 @@ def load(path: Path) -> list[Any]:
     except Exception as error:
         reason = printable(error)[:200]
         raise NotGraded(f"{printable(path.name)} is no notebook: {reason}") from error
+    typed_in = sum(len(cell.source) for cell in cells)
+    if len(cells) > CELLS or typed_in > TYPED:
+        told = f"{len(cells):,} cells and {typed_in:,} characters in them"
+        raise NotGraded(f"{printable(path.name)} is too long: {told}")
     return cells

@@ -40,7 +40,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, wraps
 from html import escape
 from io import BytesIO
 from pathlib import Path
@@ -54,6 +54,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
+from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_locked
@@ -70,8 +71,11 @@ PACKAGES = [Path(package.__path__[0]) for package in (cfrlib, cfrbook, koikoi)]
 MEMORY = 4  # GiB
 DISK = 256  # MiB for the files in one folder, and for each file
 PROCESSES = 512  # threads count
+SOCKETS = 200  # of which it is not asked what waits in them; a kernel has some dozens
+GRACE = 30  # seconds in which a cell that is interrupted must have ended
 DEPTH = 8  # parent folders of the one that a submission works in
 PRINTED = 100_000  # characters
+ERRORS = 10  # of a cell
 PICTURES = ("png", "jpeg")
 PIXELS = 25_000_000  # of a picture; a browser unpacks all of them
 MARKUP = '<>&"\\`'  # characters that would end a text in nbgrader's pages
@@ -94,6 +98,10 @@ REFUSED = {
     "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425),
 }  # fmt: skip
 MMAP, CLONE, FORKS = (9, 222), (56, 220), ((57, 58), ())
+SOCKET_CALLS = (41, 53), (198, 199)  # and socketpair
+# Kinds of sockets that a sandbox has: of files, of its own network, of the kernel. Others, such
+# as those to the host of a virtual machine (AF_VSOCK), belong to no network that is kept apart.
+FAMILIES = (1, 2, 10, 16)
 SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin")
 # How a sandbox begins: the user in it may read what is given. Others outside may not, since the
 # folder around it is private.
@@ -117,18 +125,23 @@ def seccomp(alone: bool) -> bytes:
 
     No capability is needed to call them. They make memory that no limit counts (unnamed files,
     System V, shared maps without a file) and namespaces in which a process has all
-    capabilities; they read keys and look into other processes. If `alone`, a process cannot
-    start another one either, only threads.
+    capabilities; they read keys and look into other processes; they make sockets that lead out.
+    If `alone`, a process cannot start another one either, only threads.
     """
     processor = [*PROCESSORS].index(platform.machine())
     load, equal, any_bit, over, stop = 0x20, 0x15, 0x45, 0x54, 0x06
     refused, absent, allowed = 0x50001, 0x50026, 0x7FFF0000  # EPERM, ENOSYS
+    no_family = 0x50061  # EAFNOSUPPORT
     other_processor = [(equal, 1, 0, PROCESSORS[platform.machine()]), (stop, 0, 0, 0x80000000)]
     steps = [(load, 0, 0, 4), *other_processor, (load, 0, 0, 0)]
     steps += [(0x35, 0, 1, 0x40000000), (stop, 0, 0, refused)]  # the numbers of another ABI
     for number in (numbers[processor] for numbers in REFUSED.values()):
         steps += [(equal, 0, 1, number), (stop, 0, 0, refused)]
     steps += [(equal, 0, 1, 435), (stop, 0, 0, absent)]  # clone3; libraries then call clone
+    families = [(equal, len(FAMILIES) - n, 0, one) for n, one in enumerate(FAMILIES)]
+    families = [(load, 0, 0, 16), *families, (stop, 0, 0, no_family), (stop, 0, 0, allowed)]
+    for number in SOCKET_CALLS[processor]:
+        steps += [(equal, 0, len(families), number), *families]
     flags = [(load, 0, 0, 40), (over, 0, 0, 0x21), (equal, 0, 1, 0x21), (stop, 0, 0, refused)]
     steps += [(equal, 0, 5, MMAP[processor]), *flags, (stop, 0, 0, allowed)]
     flags = [(load, 0, 0, 16), (any_bit, 0, 1, 0x10000000), (stop, 0, 0, refused)]
@@ -229,8 +242,9 @@ class Watch(Thread):
     """Stop a sandbox whose processes together hold more memory than they may.
 
     The limits of a process hold for each process by itself. So this looks at the memory of all
-    of them, and at what their folders in memory hold: five times a second, or once if there are
-    so many that a look takes long.
+    of them, at what their folders in memory hold, and at what their sockets may hold: five
+    times a second, or once if there are so many that a look takes long. A sandbox is also
+    stopped when it is `due`: nbclient waits forever for a kernel that sends without end.
 
     Parameters
     ----------
@@ -245,18 +259,24 @@ class Watch(Thread):
     def __init__(self, pid: int, top: Path, memory: float = MEMORY) -> None:
         super().__init__(daemon=True)
         self.sandbox, self.top, self.most = psutil.Process(pid), top, memory * 2**30
-        self.exceeded = False
+        self.exceeded = self.late = False
+        self.due = math.inf  # on the monotonic clock
         self.start()
 
     def run(self) -> None:
         """Look until the sandbox has ended."""
         with suppress(psutil.Error):  # it has ended meanwhile
-            while self.sandbox.is_running() and self.sandbox.status() != psutil.STATUS_ZOMBIE:
-                began = time.monotonic()
-                if self.held() > self.most:
-                    self.exceeded = True
-                    self.sandbox.kill()
-                time.sleep(min(max(0.2, 5 * (time.monotonic() - began)), 1))
+            try:
+                while self.sandbox.is_running() and not self.late and not self.exceeded:
+                    if self.sandbox.status() == psutil.STATUS_ZOMBIE:
+                        return
+                    began = time.monotonic()
+                    self.late = began > self.due
+                    self.exceeded = self.held() > self.most
+                    if not (self.late or self.exceeded):
+                        time.sleep(min(max(0.2, 5 * (time.monotonic() - began)), 1))
+            finally:  # whatever happened here: nothing runs that nobody looks at
+                self.sandbox.kill()
 
     def inside(self, path: Path) -> Path:
         """Return where a folder that the sandbox has made for itself is to be found here.
@@ -278,7 +298,7 @@ class Watch(Thread):
     def held(self) -> float:
         """Return the bytes that all processes hold."""
         inside = children(self.sandbox)
-        files = self.files(inside[-1].pid) if inside else 0
+        files = self.files(inside[-1].pid) + waiting(inside[-1].pid) if inside else 0
         own = [memory_of(process) for process in inside]
         if sum(own) + files > self.most:  # parts that are shared were counted more than once
             own = [memory_of(process, shared_once=True) for process in inside]
@@ -294,6 +314,15 @@ class Watch(Thread):
                     found += (its.f_blocks - its.f_bfree) * its.f_frsize
                     found += (its.f_files - its.f_ffree) * 1024
         return found
+
+
+def waiting(pid: int) -> float:
+    """Return the bytes that may wait in the sockets of a sandbox: they are in no process."""
+    with suppress(OSError, ValueError, IndexError):
+        used = Path(f"/proc/{pid}/net/sockstat").read_text().split()[2]
+        room = Path("/proc/sys/net/core/wmem_max").read_text()
+        return max(0, int(used) - SOCKETS) * 2.0 * int(room)
+    return 0
 
 
 def children(process: psutil.Process) -> list[psutil.Process]:
@@ -344,9 +373,14 @@ class Contained(Execute):  # type: ignore[misc]
     patience = Integer(
         600, help="seconds that a cell of the book may take: it may compile"
     ).tag(config=True)
+    longest = Integer(
+        1800, help="seconds for all cells of a student; after that, each has one second"
+    ).tag(config=True)
     unprotected = Bool(
         False, help="run submissions without a sandbox if there is none, as you"
     ).tag(config=True)
+
+    spent = 0.0  # seconds, for cells of the student
 
     def preprocess(self, nb: Any, resources: Any, km: Any = None) -> tuple[Any, Any]:
         """Run a notebook in a folder of its own, with a copy of its files."""
@@ -354,6 +388,7 @@ class Contained(Execute):  # type: ignore[misc]
         if not (self.sandbox or self.unprotected):
             raise Unprotected(NO_SANDBOX)
         self.source = Path(resources["metadata"]["path"])
+        self.spent = 0.0
         with tempfile.TemporaryDirectory(
             prefix="submission-", dir=kernels.temporary_root(), ignore_cleanup_errors=True
         ) as top:
@@ -423,10 +458,14 @@ class Contained(Execute):  # type: ignore[misc]
 
     def run_cell(self, cell: Any, index: int) -> bool:
         """Run a cell; return False if the kernel was lost and has been replaced."""
+        began = time.monotonic()
+        if self.sandbox:
+            self.watch.due = began + (self._get_timeout(cell) or math.inf) + GRACE
         try:
             self.execute_cell(cell, index, store_history=True)
         except (DeadKernelError, CellTimeoutError) as error:
-            died = isinstance(error, DeadKernelError)
+            late = self.sandbox and self.watch.late
+            died = isinstance(error, DeadKernelError) and not late
             what = "The kernel died" if died else "This ran too long and could not be stopped"
             if self.sandbox and self.watch.exceeded:
                 what = "This needed too much memory"
@@ -436,6 +475,11 @@ class Contained(Execute):  # type: ignore[misc]
             cell.outputs.append(lost)
             self.restart(index)
             return False
+        finally:
+            if self.sandbox:
+                self.watch.due = math.inf
+            if not self.is_books(cell):
+                self.spent += time.monotonic() - began
         return True
 
     def exercise_at(self, index: int) -> list[int]:
@@ -462,11 +506,14 @@ class Contained(Execute):  # type: ignore[misc]
                 self.restart(own[-1] + 1)
 
     def output(self, outs: Any, msg: Any, *rest: Any) -> Any:
-        """Keep what a cell prints or shows, up to `PRINTED` characters; errors are kept.
+        """Keep what a cell prints or shows, up to `PRINTED` characters, and the first errors.
 
         Of a picture that is too large, a sentence is left. Paths of this machine are shortened.
         """
         content = msg["content"]
+        errors = sum(out.output_type == "error" for out in outs)
+        if msg["msg_type"] == "error" and errors >= ERRORS:
+            return None
         said = str(content.get("text", content.get("data", "")))
         room = PRINTED - sum(len(str(out.get("text", out.get("data", "")))) for out in outs)
         if len(said) > room and msg["msg_type"] != "error":
@@ -502,11 +549,15 @@ class Contained(Execute):  # type: ignore[misc]
         """Return whether a cell is locked code that is not graded."""
         return cell.cell_type == "code" and is_locked(cell) and not is_grade(cell)
 
+    def is_books(self, cell: Any) -> bool:
+        """Return whether a cell is code of the book."""
+        return self.is_given(cell) or cell.get("id", "").startswith("page-")
+
     def _get_timeout(self, cell: Any) -> int | None:
-        given = cell is not None and (
-            self.is_given(cell) or cell.get("id", "").startswith("page-")
-        )
-        return self.patience if given else super()._get_timeout(cell)
+        if cell is not None and self.is_books(cell):
+            return self.patience
+        own = super()._get_timeout(cell)
+        return max(1, min(own, int(self.longest - self.spent))) if own else own
 
 
 class Submitted(NbGraderPreprocessor):  # type: ignore[misc]
@@ -519,9 +570,11 @@ class Submitted(NbGraderPreprocessor):  # type: ignore[misc]
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Return the notebook without what could be a script."""
         student = resources["nbgrader"]["student"]
-        if set(student) & set(MARKUP):
-            why = f"the name of a student's folder has one of the characters {MARKUP}"
-            raise NbGraderException(f"Nothing was graded: {why}. Rename {student!r}.")
+        folder = Path(resources["metadata"]["path"])
+        if any(path.is_symlink() for path in folder.rglob("*")):
+            # nbgrader has copied what it leads to, and takes the copy away after an error
+            raise NbGraderException(f"Nothing was graded: there is a link in {folder}.")
+        refuse(student)
         kernel = NotebookNode(name="python3", display_name="Python 3", language="python")
         nb.metadata = NotebookNode(kernelspec=kernel)
         for cell in nb.cells:
@@ -534,6 +587,28 @@ class Submitted(NbGraderPreprocessor):  # type: ignore[misc]
             if cell.cell_type != "code":
                 cell.cell_type, cell.source = "markdown", f"<pre>{escape(cell.source)}</pre>"
         return nb, resources
+
+
+def refuse(student: str) -> None:
+    """Raise NbGraderException if a student's name may be a script in Formgrader's pages."""
+    if set(student) & set(MARKUP):
+        why = f"the name of a student's folder has one of the characters {MARKUP}"
+        raise NbGraderException(f"Nothing was graded: {why}. Rename {student!r}.")
+
+
+def refusing(begin: Any) -> Any:
+    """Return a method that calls `refuse` before nbgrader writes a name to the grade book."""
+
+    @wraps(begin)
+    def checked(self: Any, assignment_id: str, student_id: str) -> None:
+        refuse(student_id)
+        begin(self, assignment_id, student_id)
+
+    return checked
+
+
+# Formgrader lists everybody in the grade book, with a link to a page that would run the script
+Autograde.init_assignment = refusing(Autograde.init_assignment)
 
 
 def is_name(text: Any) -> bool:
@@ -558,8 +633,12 @@ def plain(output: Any) -> Any:
         name = "stderr" if output.get("name") == "stderr" else "stdout"
         return new_output("stream", name=name, text=str(output.text))
     if output.output_type == "error":
-        lines = [str(line) for line in output.get("traceback", [])]
-        name, text = str(output.ename), str(output.evalue)
+        lines = [str(line)[:PRINTED] for line in output.get("traceback", [])]
+        room = PRINTED
+        for n, line in enumerate(lines):
+            lines[n] = line[: max(0, room)]
+            room -= len(line)
+        name, text = str(output.ename)[:PRINTED], str(output.evalue)[:PRINTED]
         return new_output("error", ename=name, evalue=text, traceback=lines)
     given = output.get("data", {})
     data = {"text/plain": str(given.get("text/plain") or "(what was shown here is left out)")}

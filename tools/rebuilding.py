@@ -74,6 +74,7 @@ def choose(release: Any, page: Any, folder: Path) -> tuple[Any, list[str]]:
 
 # ---- the chapter's own notebook --------------------------------------------------------------
 
+COMMANDS = 30  # lines of a cell that may be commands of IPython
 CHECK = re.compile(r"""\bexercises\.check\(\s*["']([\w.]+)["']""")
 
 
@@ -131,7 +132,7 @@ def from_page(release: Any, page: Any, cells: Sequence[Any]) -> list[Any]:
 def answers_in(source: str, numbers: Iterable[str]) -> Iterator[tuple[str, str, str, str]]:
     """Yield number, code up to the check, name and value of each answer in a cell."""
     try:
-        found = [*checks(TransformerManager().transform_cell(source))]
+        found = [*checks(python(source))]
     except (SyntaxError, ValueError):  # it fails when it is run, too
         found = []
         yield from ((n, source, "", "...") for n in CHECK.findall(source) if n in numbers)
@@ -139,6 +140,32 @@ def answers_in(source: str, numbers: Iterable[str]) -> Iterator[tuple[str, str, 
         if number in numbers:
             name = value.id if isinstance(value, ast.Name) else ""
             yield number, before, name, ast.unparse(value)
+
+
+def python(source: str) -> str:
+    """Return the code of a cell without IPython's own commands.
+
+    IPython reads the whole cell again for each of them, up to five hundred times.
+
+    Raises
+    ------
+    ValueError
+        If the code is none, or has too many lines that may be such commands.
+
+    Examples
+    --------
+    >>> python("%time x = 1")
+    "get_ipython().run_line_magic('time', 'x = 1')\\n"
+    """
+    lines = [line.partition("#")[0].strip(" \t;") for line in source.splitlines()]
+    marks = [line[:1] in {*"%!?/,"} or line[-1:] == "?" for line in lines]
+    squeezed = source.replace(" ", "").replace("\t", "")
+    if (
+        sum(marks) + source.count("\n;") + squeezed.count("=%") + squeezed.count("=!")
+        > COMMANDS
+    ):
+        raise ValueError(f"more than {COMMANDS} lines with commands of IPython")
+    return str(TransformerManager().transform_cell(source))
 
 
 def from_above(sources: Sequence[str], used: Iterable[str], known: set[str]) -> list[str]:
@@ -174,7 +201,7 @@ def bound_and_needed(source: str) -> tuple[frozenset[str], frozenset[str]]:
     needed: set[str] = set()
     within: set[str] = set()  # functions, which are called later
     try:
-        body = ast.parse(TransformerManager().transform_cell(source)).body
+        body = ast.parse(python(source)).body
         tables = [symtable.symtable(ast.unparse(one), "cell", "exec") for one in body]
     except (SyntaxError, ValueError):
         return frozenset(), frozenset()
