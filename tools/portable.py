@@ -220,7 +220,6 @@ def value(found: re.Match[str]) -> tuple[float, float]:
 
 def shown(output: Any) -> Iterator[str]:
     """Yield the texts that a reader finds in an output, figures and sliders included."""
-    yield output.get("text", "")
     data = output.get("data", {})
     html = data.get("text/html", "")
     if not html:
@@ -238,9 +237,15 @@ def shown(output: Any) -> Iterator[str]:
 
 
 def texts(nb: Any) -> dict[str, list[str]]:
-    """Return what the cells of an executed notebook show, by cell; timings differ anyway."""
+    """Return what the cells of an executed notebook show, by cell; timings differ anyway.
+
+    First comes all that a cell prints: nbval, whose outputs the build may have, puts that first.
+    """
     return {
-        cell.id: [text for output in cell.outputs for text in shown(output)]
+        cell.id: [
+            "".join(output.get("text", "") for output in cell.outputs),
+            *(text for output in cell.outputs for text in shown(output)),
+        ]
         for cell in nb.cells
         if cell.cell_type == "code"
         and "timing" not in cell.metadata.get("tags", ())
