@@ -239,7 +239,7 @@ def shown(output: Any) -> Iterator[str]:
 def texts(nb: Any) -> dict[str, list[str]]:
     """Return what the cells of an executed notebook show, by cell; timings differ anyway.
 
-    First comes all that a cell prints: nbval, whose outputs the build may have, puts that first.
+    First comes all that a cell prints, as in the outputs that the build has from nbval.
     """
     return {
         cell.id: [
