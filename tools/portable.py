@@ -220,7 +220,7 @@ def value(found: re.Match[str]) -> tuple[float, float]:
 
 def shown(output: Any) -> Iterator[str]:
     """Yield the texts that a reader finds in an output, figures and sliders included."""
-    data = output.get("data", {})
+    data = output.data
     html = data.get("text/html", "")
     if not html:
         yield data.get("text/markdown", data.get("text/plain", ""))
@@ -244,7 +244,7 @@ def texts(nb: Any) -> dict[str, list[str]]:
     return {
         cell.id: [
             "".join(output.get("text", "") for output in cell.outputs),
-            *(text for output in cell.outputs for text in shown(output)),
+            *(text for output in cell.outputs if "data" in output for text in shown(output)),
         ]
         for cell in nb.cells
         if cell.cell_type == "code"
