@@ -174,8 +174,10 @@ test-quick: open book $(VENV)/.test
 
 # In the browser three processes mostly wait.
 test-slow: open book $(VENV)/.test
-	@$(MAKE) --no-print-directory programs digits
-	$(BIN)/pytest $(IN_TWO) -m slow --durations=20 --ignore=tests/browser tests; rest=$$?; \
+	@$(MAKE) --no-print-directory programs
+	@$(MAKE) --no-print-directory digits; digits=$$?; \
+		$(BIN)/pytest $(IN_TWO) -m slow --durations=20 --ignore=tests/browser tests; \
+		rest=$$(($$? + digits)); \
 		$(BIN)/pytest -n 3 --no-loadscope-reorder -m slow --durations=20 \
 		tests/browser && exit $$rest
 
