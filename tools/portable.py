@@ -80,7 +80,6 @@ MACHINES = {
 # OpenBLAS's core, Numba's processor, instructions in a program of XLA, Numba's threads.
 PROBE = """
 import ctypes, json, re
-from importlib.util import find_spec
 from pathlib import Path
 import jax, numba, numpy, scipy.linalg
 from numba.core.registry import cpu_target
