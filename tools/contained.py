@@ -243,7 +243,7 @@ class Watch(Thread):
 
     The limits of a process hold for each process by itself. So this looks at the memory of all
     of them, at what their folders in memory hold, and at what their sockets may hold: five
-    times a second, and less often, once a second, if there are very many processes. A sandbox is also
+    times a second, or once a second if there are very many processes. A sandbox is also
     stopped when it is `due`: nbclient waits forever for a kernel that sends without end.
 
     Parameters
