@@ -282,8 +282,9 @@ def cause(result: dict[str, Any]) -> str:
     """Return what went wrong: the last exception that says it, among its log."""
     text = f"{result.get('log', '')}\n{result.get('error', '')}"
     raised = re.findall(r"^ *((?:\w+\.)*[A-Z]\w*(?:: .+|Error|Exception))$", text, re.M)
-    telling = [line for line in raised if "see the the above traceback" not in line] or raised
-    return telling[-1][:200] if telling else "nbgrader says nothing"
+    # an error without words is mostly one that followed from another
+    telling = [line for line in raised if ": " in line and "the above traceback" not in line]
+    return (telling or raised or ["nbgrader says nothing"])[-1][:200]
 
 
 def repair(course: Path, name: str, student: str) -> list[str]:

@@ -60,7 +60,7 @@ from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_locked
 from numba.core.caching import _CacheLocator
 from PIL import Image
-from traitlets import Bool, Float, Integer
+from traitlets import Bool, Float, Integer, default
 
 import cfrbook
 import cfrlib
@@ -382,6 +382,10 @@ class Contained(Execute):  # type: ignore[misc]
 
     spent = 0.0  # seconds, for cells of the student
 
+    @default("startup_timeout")
+    def _startup_timeout(self) -> int:
+        return self.patience
+
     def preprocess(self, nb: Any, resources: Any, km: Any = None) -> tuple[Any, Any]:
         """Run a notebook in a folder of its own, with a copy of its files."""
         self.sandbox = can_sandbox()
@@ -537,9 +541,15 @@ class Contained(Execute):  # type: ignore[misc]
         """Start a new kernel and run the given cells that precede position `index`."""
         self.shutdown_kernel = "immediate"
         self._cleanup_kernel()
-        self.km = self.create_kernel_manager()
-        self.start_new_kernel()
-        self.start_new_kernel_client()
+        for again in (True, False):  # the lost one may have left the machine short of memory
+            self.km = self.create_kernel_manager()
+            try:
+                self.start_new_kernel()
+                self.start_new_kernel_client()
+                break
+            except RuntimeError:
+                if not again:
+                    raise
         for place, cell in enumerate(self.nb.cells[:index]):
             if self.is_given(cell):
                 self.execute_cell(cell, place, store_history=False)

@@ -55,6 +55,8 @@
   }
 
   mark();
+  // another tab may have been read to its end, or this page comes back as it was left
+  for (const changed of ["storage", "pageshow"]) addEventListener(changed, mark);
   if (document.querySelector(".cfr-go")) offer();
   else if (sections.length > 1 && nav?.querySelector(".current")) {
     let waiting = 0;

@@ -17,6 +17,7 @@ from nbformat import v4
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("tools/build.py", "tools/kernels.py", "tools/notebooks.py", "book/_ext/repository.py")
+TOOLS += ("book/_ext/unsolved.py",)
 CONFIG = """\
 only_build_toc_files: true
 execute: {execute_notebooks: cache}

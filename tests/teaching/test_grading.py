@@ -110,6 +110,7 @@ def test_code_of_the_page_has_the_patience_of_given_code():
     kernel = contained.Contained(timeout=60, patience=600)
     added, page = new_code_cell("1"), new_code_cell("1", id="page-7")
     assert [kernel._get_timeout(cell) for cell in (added, page)] == [60, 600]
+    assert kernel.startup_timeout == 600  # it may share a processor with a hostile submission
 
 
 def test_few_environment_variables_are_handed_on(monkeypatch, tmp_path):
@@ -128,6 +129,8 @@ def test_the_reason_is_what_was_raised():
     result = {"log": f"{log}KeyError: 'metadata'\n", "error": f"Traceback\n{own}"}
     assert classroom.cause(result) == "KeyError: 'metadata'"
     assert classroom.cause({"error": f"Traceback\n{own}"}) == own
+    second = "RuntimeError: no answer\nDuring handling of this:\nAssertionError\n"
+    assert classroom.cause({"log": f"{log}{second}"}) == "RuntimeError: no answer"
     assert classroom.cause({}) == "nbgrader says nothing"
 
 

@@ -625,7 +625,7 @@ def test_unreadable_submission_is_not_graded_rather_than_zero(course, outcomes, 
     classroom.report(path, most, outcomes.values())
     rows = {row[0]: row for row in csv.reader(path.open(encoding="utf-8"))}
     assert rows["broken"][1:-3] == ["not graded", *[""] * (len(most) + 1)]
-    assert rows["empty"][1:-2] == ["graded", *["0.0"] * len(most)]
+    assert rows["empty"][1:-3] == ["graded", *["0.0"] * (len(most) + 1)]
     assert "not graded" in capsys.readouterr().out
 
 
