@@ -91,7 +91,7 @@ def rates():
             begun = run.nodes, run.seconds
             run.run(seconds=0.5, progress=False)
             rate = (run.nodes - begun[0]) / (run.seconds - begun[1])
-            parts = (run._tree.nodes, run._tree.utility, *run._tables, *run._lanes)
+            parts = (run._tree.nodes, run._tree.utility, *run._tables, *run._walks.lanes)
             size = sum(part.nbytes for part in parts) / run._tree.num_histories
             yield {"game": game, "scheme": name, "nodes_per_second": rate, "bytes": size}
 

@@ -12,11 +12,11 @@ The companion package of the book. Games are one method, strategies are dictiona
 
 import importlib
 import pkgutil
+from typing import TYPE_CHECKING, Any
 
-from cfrlib import games
+from cfrlib import games, wings
 from cfrlib.cfr import CFR
 from cfrlib.core import compiling
-from cfrlib.core.rules import Rules, check_rules
 from cfrlib.core.tree import compile
 from cfrlib.evaluate import (
     best_response,
@@ -28,24 +28,8 @@ from cfrlib.evaluate import (
     solve_lp,
 )
 from cfrlib.game import Chance, Decision, Game, GameError, Terminal
-from cfrlib.interop import (
-    from_open_spiel,
-    from_open_spiel_policy,
-    read_efg,
-    read_nfg,
-    to_open_spiel,
-    write_efg,
-    write_nfg,
-)
-from cfrlib.lower_bound import (
-    LocalBestResponse,
-    TrainedResponse,
-    best_response_bound,
-    exploitability_bound,
-)
 from cfrlib.montecarlo import (
     MCCFR,
-    OOS,
     SAMPLINGS,
     Certificate,
     ChanceSampling,
@@ -57,10 +41,30 @@ from cfrlib.montecarlo import (
     inclusion_probabilities,
 )
 from cfrlib.regret import VARIANTS, RegretMinimizer, Variant, play, regret_matching
-from cfrlib.simulate import match, simulate
 from cfrlib.solution import Solution, Trace
 from cfrlib.solve import solve
 from cfrlib.strategy import PartialStrategy, Strategy
+
+if TYPE_CHECKING:  # what is loaded when first used
+    from cfrlib.interop import (
+        from_open_spiel,
+        from_open_spiel_policy,
+        read_efg,
+        read_nfg,
+        to_open_spiel,
+        write_efg,
+        write_nfg,
+    )
+    from cfrlib.large import Rules, check_rules
+    from cfrlib.online import OOS
+    from cfrlib.playing import (
+        LocalBestResponse,
+        TrainedResponse,
+        best_response_bound,
+        exploitability_bound,
+        match,
+        simulate,
+    )
 
 __version__ = "0.1.0"
 
@@ -124,12 +128,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Import a submodule when it is first used: JAX, for one, takes seconds to load."""
+def __getattr__(name: str) -> Any:
+    """Load a wing when one of its names is first used: JAX, for one, takes seconds to load."""
     if name in SUBMODULES:
         return importlib.import_module(f"cfrlib.{name}")
+    if name in __all__:
+        found = globals()[name] = wings.load(name)
+        return found
     raise AttributeError(f"module 'cfrlib' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *SUBMODULES})
+    return sorted({*globals(), *SUBMODULES, *__all__})

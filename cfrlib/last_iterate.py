@@ -72,6 +72,11 @@ class LastIterate(Method):
         """The order of updates, as for `CFR`."""
         return "alternating" if self.alternating else "simultaneous"
 
+    def run_on(self, game: Game, **options: Any) -> Run:
+        """Return a new run of the method, for `solve`."""
+        method: Any = self
+        return Iterates(game, method, **options)
+
 
 @dataclass(frozen=True)
 class RegretMatching(LastIterate):

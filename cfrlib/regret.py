@@ -18,6 +18,7 @@ import numpy.typing as npt
 from numba import float64, int64, types
 from numba.core.errors import NumbaError
 
+from cfrlib import wings
 from cfrlib.core.checks import distributions, is_number, real_number, whole_number
 from cfrlib.core.files import Fields, Mismatch
 from cfrlib.core.jit import UserFunction, captured, kernel
@@ -45,7 +46,8 @@ class Method:
     def read(cls, described: Fields) -> Any:
         """Return the method that `described` returned the fields of, without functions."""
         numbers = dict(described)
-        return cls.kinds[numbers.pop("kind", "Variant")](**numbers)
+        kind = numbers.pop("kind", "Variant")
+        return (cls.kinds.get(kind) or wings.load(kind))(**numbers)
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,16 @@ from typing import Any
 
 from cfrlib.cfr import CFR
 from cfrlib.game import Game
-from cfrlib.last_iterate import Iterates, LastIterate, LastIterateMethod
 from cfrlib.montecarlo.mccfr import MCCFR
 from cfrlib.montecarlo.schemes import Sampling
-from cfrlib.regret import RegretMinimizer, Variant, find_variant
+from cfrlib.regret import Method, find_variant
 from cfrlib.run import Run
 from cfrlib.solution import Solution
 
 
 def solve(
     game: Game,
-    variant: str | Variant | RegretMinimizer | LastIterateMethod = "cfr",
+    variant: str | Method = "cfr",
     iterations: int | None = None,
     *,
     until: float | None = None,
@@ -80,13 +79,13 @@ def solve(
     """
     run: Run
     order = "alternating" if update is None else update
-    if isinstance(variant, LastIterate):
+    if isinstance(variant, Method) and hasattr(variant, "run_on"):  # it brings its own run
         if update is not None or delay or sampling is not None:
             raise ValueError(
                 f"{variant.name} takes no update, delay or sampling; its setting `alternating` "
                 "decides about updates"
             )
-        run = Iterates(game, variant, **options)
+        run = variant.run_on(game, **options)
     elif sampling is not None:
         run = MCCFR(
             game,
@@ -102,5 +101,6 @@ def solve(
             'add sampling="external", or remove the options'
         )
     else:
-        run = CFR(game, variant, update=order, delay=delay)
+        whole_tree: Any = variant
+        run = CFR(game, whole_tree, update=order, delay=delay)
     return run.run(iterations, until=until, seconds=seconds, progress=progress).solution()

@@ -12,8 +12,8 @@ from numba import uint64
 
 from cfrlib.core.jit import inlined, inner, routine
 from cfrlib.core.memo import remembered
-from cfrlib.core.rules import Rules, State, extended
 from cfrlib.core.tree import CHANCE, TERMINAL, Floats
+from cfrlib.large.rules import Rules, State, extended
 from koikoi.rules import KOI, STOP, KoiKoi, MiniKoiKoi
 from koikoi.simulator import (
     CALL,
@@ -231,3 +231,12 @@ def _deals(simulator: Simulator) -> Deals:
     odds = game._deal_odds(game.root())
     rounds = simulator.place([game._deal(game.root(), str(deal)) for deal in odds])
     return Deals(np.column_stack([rounds.hands, rounds.field]), np.array(list(odds.values())))
+
+
+def _rules(game: KoiKoi) -> Rules | None:
+    """Return the rules that compile; None if a card has no bit in a set of 64."""
+    return compiled_rules(game) if len(game.deck) <= 64 else None
+
+
+# Set here, because a game need not know how its rules compile
+KoiKoi.rules = property(_rules)  # type: ignore[attr-defined]

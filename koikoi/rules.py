@@ -9,7 +9,6 @@ from math import comb, prod
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from cfrlib.core.checks import whole_number
-from cfrlib.core.rules import Rules
 from cfrlib.game import Action, Chance, Decision, Game, History, Node, Terminal
 from koikoi.cards import DECK, MONTHS, YAKU, Yaku, check_yaku, made, rescored
 
@@ -235,13 +234,6 @@ class KoiKoi(Game):
             return self._pay(at)
         calls = _replaced(at.calls, at.player, at.calls[at.player] + 1)
         return self._pass(at._replace(calls=calls, heard=f"{at.heard} koi"))
-
-    @property
-    def rules(self) -> Rules | None:
-        """The rules that compile; None if a card has no bit in a set of 64."""
-        from koikoi.compiled import compiled_rules  # it imports this module
-
-        return compiled_rules(self) if len(self.deck) <= 64 else None
 
     def _label(self, at: Position) -> str:
         return f"{SEATS[at.player]} {at.first[at.player]} | {at.heard}"

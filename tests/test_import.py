@@ -11,7 +11,8 @@ import cfrlib
 
 ROOT = Path(cfrlib.__file__).parents[1]
 # A module imports only from earlier levels. A level is a shelf, or a part of `cfrlib`.
-LEVELS = [
+COMPANION = [
+    {"cfrlib.wings"},  # knows the wings by name only
     {"cfrlib.game"},
     {"cfrlib.core"},
     {"cfrlib.strategy"},
@@ -21,16 +22,23 @@ LEVELS = [
     {"cfrlib.plain"},
     {"cfrlib.solution"},
     {"cfrlib.run"},
-    {"cfrlib.simulate"},
-    {"cfrlib.interop"},  # no solver
-    {"cfrlib.lower_bound"},
     {"cfrlib.bands"},
     {"cfrlib.cfr"},
-    {"cfrlib.last_iterate"},
     {"cfrlib.montecarlo"},
     {"cfrlib.solve"},
+]
+WINGS = [
+    {"cfrlib.playing"},
+    {"cfrlib.interop"},
+    {"cfrlib.large"},
+    {"cfrlib.online"},
+    {"cfrlib.last_iterate"},
     {"cfrlib.deep"},
     {"cfrlib.subgames"},  # only its network needs deep
+]
+LEVELS = [
+    *COMPANION,
+    *WINGS,
     {"koikoi"},
     {"cfrbook.plot"},
     {"cfrbook.museum"},
@@ -80,6 +88,33 @@ def test_modules_import_only_lower_levels(path):
         level = level_of(other)
         same = level == level_of(name) and (path.parent.name != "cfrlib" or other == name)
         assert level is None or level < level_of(name) or same, f"{room} imports {other}"
+
+
+USE = """
+import sys
+import cfrlib as cfr
+game = cfr.games.LeducPoker()
+solution = cfr.solve(game, iterations=2)
+run = cfr.MCCFR(game, seed=0).run(2)
+cfr.certify(cfr.MCCFR(cfr.games.KuhnPoker(), seed=0))
+run.save(sys.argv[1])
+cfr.MCCFR.load(sys.argv[1], game).run(2)
+print(*[name for name in sys.modules if name.startswith("cfrlib.")])
+"""
+
+
+@pytest.mark.slow
+def test_companion_loads_no_wing(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", USE, tmp_path / "run.npz"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    wings = tuple(name for level in WINGS for name in level)
+    loaded = done.stdout.split()
+    assert "cfrlib.montecarlo.mccfr" in loaded and "cfrlib.games.coyote" not in loaded
+    assert not [name for name in loaded if name.startswith(wings)]
 
 
 def test_import_scan_finds_imports():

@@ -21,9 +21,9 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 FILE = "your program"
-SPARED = ("fcntl", "numba", "llvmlite", "tqdm", "cfrlib.montecarlo.partial_tree")
+SPARED = ("fcntl", "numba", "llvmlite", "tqdm", "cfrlib.montecarlo.tree_records")
 ELSEWHERE = ("scipy", "matplotlib", "jax", "IPython")
-COMPILED = ("cfrlib.montecarlo.mccfr", "cfrlib.montecarlo.oos", "cfrlib.deep")
+COMPILED = ("cfrlib.montecarlo.mccfr", "cfrlib.large", "cfrlib.online", "cfrlib.deep")
 
 
 class Spared(type):

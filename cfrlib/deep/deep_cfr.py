@@ -197,7 +197,7 @@ class DeepCFR(OnTree, Run):
         """Return an object that evaluates networks at the infosets of the tree."""
         options = self.sampling, self.advantage, self.strategy
         if self._form:
-            return WholeTree(self._form, self._tree.arrays, *options, features, self.baseline)
+            return WholeTree(self._form, *options, features, self.baseline)
         if features is not None or self.baseline is not None:
             raise ValueError(
                 f"the infosets of {self.game!r} are not known in advance, because its tree is "

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Self
+from typing import Any, Self
 
 import jax
 import numpy as np
@@ -168,15 +168,15 @@ class DoubleNeural(MCCFR):
         self._ever_visited |= self._visited
         self._visited[:] = False
 
-    def _apply_batch(self, i: int) -> None:
+    def _apply_batch(self, i: int, *threads: Any) -> None:
         """Record which infosets player i's traversals have visited, for each network."""
         own = self._tree.infosets.player == i
-        averaged = own if self.averaging == "own" else ~own
-        for sums, counts in zip(self._lanes.sums, self._lanes.counts, strict=True):
+        averaged, lanes = own if self.averaging == "own" else ~own, self._walks.lanes
+        for sums, counts in zip(lanes.sums, lanes.counts, strict=True):
             touched = sums.touched[: counts[0]]
             self._visited[REGRET, touched] |= own[touched]
             self._visited[STRATEGY, touched] |= averaged[touched]
-        super()._apply_batch(i)
+        super()._apply_batch(i, *threads)
 
     def _train(self, t: int, n: int, sums: Floats) -> Floats:
         """Train network n on the sums in the tables; return the sums that it predicts."""

@@ -38,9 +38,10 @@ from cfrlib.deep.traversal import (
     descend_all,
 )
 from cfrlib.game import Action, Game, Terminal
-from cfrlib.montecarlo.partial_tree import PartialTree, grown, records
+from cfrlib.large.partial_tree import PartialTree, enlarged
 from cfrlib.montecarlo.schemes import ROWS, Sampling, room_to_draw
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
+from cfrlib.montecarlo.tree_records import records
 
 USUAL_BATCH = 1_024  # default batch size
 MIN_ROWS = 1 << 14  # a smaller memory is padded for training, to limit recompilation
@@ -229,7 +230,7 @@ class _Traversals:
             if n:
                 self.expand(np.unique(frontier[:n]).tolist())
             elif (self.done < self.entered).any():  # a walk has filled its row
-                self.walks = grown(self.walks, self.walks.shape[1] + 1, axis=1)
+                self.walks = enlarged(self.walks, self.walks.shape[1] + 1, axis=1)
                 frontier = np.empty(self.walks.size, np.int64)
             else:
                 break
@@ -242,7 +243,7 @@ class _Traversals:
         new = slice(before, tree.num_infosets)
         if tree.num_infosets == before:
             return
-        self.table = grown(self.table, len(tree.owner))
+        self.table = enlarged(self.table, len(tree.owner))
         num_actions = [len(actions) for actions in tree.actions_at[new]]
         legal = action_mask(num_actions, most, tree.game)
         features = self.infosets.encode(tree.labels[new])

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from cfrlib.deep.memory import Memory, in_common_form, offer
 from cfrlib.deep.policy import Network
 from cfrlib.deep.traversal import TraversalSettings
-from cfrlib.montecarlo import workers
+from cfrlib.large.workers import map_tasks
 
 LANE_SIZE = 250  # traversals in a lane, at most
 
@@ -88,7 +88,7 @@ def run_lanes(
     if jobs is None:
         results = [traverse(lane) for lane in lanes]
     else:
-        results = workers.map_tasks(jobs, traverse, lanes)
+        results = map_tasks(jobs, traverse, lanes)
     for samples in results:
         for n, new in ((lanes[0].settings.i, samples.advantages), (-1, samples.strategies)):
             memories[n], new = in_common_form(memories[n], new)

@@ -11,9 +11,9 @@ from cfrlib.core.jit import inlined, inner
 from cfrlib.core.rng import State, begin
 from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Memory, next_row
-from cfrlib.montecarlo.partial_tree import UNKNOWN, Records, TreeArrays
 from cfrlib.montecarlo.schemes import Scheme
 from cfrlib.montecarlo.traversal import descend, enter, value_of
+from cfrlib.montecarlo.tree_records import UNKNOWN, Records, TreeArrays
 
 Int64s = npt.NDArray[np.int64]
 

@@ -25,10 +25,10 @@ from cfrlib.deep.networks import Learner, Training
 from cfrlib.deep.policy import Policy, match_advantages, mixture_weights
 from cfrlib.deep.traversal import Memories, Workspace, collect_samples
 from cfrlib.game import Game
-from cfrlib.montecarlo import workers
-from cfrlib.montecarlo.partial_tree import PartialTree, Records, TreeArrays, records
+from cfrlib.large.workers import cached_for_run
 from cfrlib.montecarlo.schemes import ROWS, Sampling, most_entries, room_to_draw
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
+from cfrlib.montecarlo.tree_records import Records, TreeArrays, TreeRecords, records
 from cfrlib.strategy import InfosetTable, Regrets, Strategy
 
 
@@ -71,14 +71,14 @@ class WholeTree:
     def __init__(
         self,
         form: SequenceForm,
-        arrays: TreeArrays,
         sampling: Sampling,
         advantage: Training,
         strategy: Training,
         features: npt.ArrayLike | None,
         baseline: float | None,
     ):
-        self.form, self.arrays, tree = form, arrays, form.tree
+        self.form, tree = form, form.tree
+        self.arrays = arrays = TreeRecords(tree).arrays
         self.game: Game = tree.game
         self.legal, self.sequences = legal_actions(tree), sequences_of(tree)
         self.actions = self.legal.shape[1]
@@ -238,10 +238,10 @@ def _traverse(
     entries, width, actions = sizes
 
     def make() -> tuple[TreeArrays, Records, Workspace]:
-        arrays, table = PartialTree.of(compile(game)).arrays, records(len(sigma), SEQUENCE)
+        arrays, table = TreeRecords(compile(game)).arrays, records(len(sigma), SEQUENCE)
         return arrays, table, _new_workspace(entries, width)
 
-    arrays, table, workspace = workers.kept(run_id, make)
+    arrays, table, workspace = cached_for_run(run_id, make)
     table.sigma[:] = sigma
     settings, first, stop, _ = lane
     rows, baseline = entries * (stop - first), np.zeros((game.num_players, 0))

@@ -1,11 +1,16 @@
 """Benchmark games, from rock–paper–scissors to Leduc poker and Coyote."""
 
-from cfrlib.games.coyote import Coyote
+from typing import TYPE_CHECKING, Any
+
+from cfrlib import wings
 from cfrlib.games.goofspiel import Goofspiel
 from cfrlib.games.kuhn import KuhnPoker, kuhn_equilibrium
 from cfrlib.games.leduc import LeducPoker
 from cfrlib.games.liars_dice import LiarsDice
 from cfrlib.games.matrix import ColonelBlotto, MatrixGame, RockPaperScissors
+
+if TYPE_CHECKING:
+    from cfrlib.games.coyote import Coyote
 
 __all__ = [
     "ColonelBlotto",
@@ -18,3 +23,9 @@ __all__ = [
     "RockPaperScissors",
     "kuhn_equilibrium",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Coyote":
+        return wings.load(name)
+    raise AttributeError(f"module 'cfrlib.games' has no attribute {name!r}")

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from cfrlib import wings
 from cfrlib.core.checks import whole_number
-from cfrlib.core.memo import remembered
-from cfrlib.core.rules import Rules, State, extended
-from cfrlib.core.tree import TERMINAL, Floats
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 
 PRIZES = ("random", "descending")
@@ -106,78 +102,12 @@ class Goofspiel(Game):
         return Terminal((ahead, -ahead))
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> Any:
         """The rules that compile."""
-        return _rules(self)
+        return wings.load("goofspiel_rules")(self)
 
     def __repr__(self) -> str:
         options = [] if self.cards == 4 else [f"cards={self.cards}"]
         options += [] if self.imperfect_information else ["imperfect_information=False"]
         options += [] if self.prizes == "random" else [f"prizes={self.prizes!r}"]
         return f"Goofspiel({', '.join(options)})"
-
-
-@remembered
-def _rules(game: Goofspiel) -> Rules:
-    """Return the rules that compile.
-
-    A state is a number of events, then these events: each round's prize and both bids.
-    """
-    cards, ordered = game.cards, game.prizes == "descending"
-    bids_shown, end = not game.imperfect_information, 3 * (game.cards - 1)
-
-    def player(s: State) -> int:
-        return TERMINAL if s[0] >= end else s[0] % 3 - 1  # the first event of a round is chance
-
-    def legal(s: State, numbers: State, probabilities: Floats) -> int:
-        count = 0
-        for card in range(1, cards + 1):
-            numbers[count] = card
-            count += 1
-            for n in range(1 + s[0] % 3, s[0] + 1, 3):
-                if s[n] == card:
-                    count -= 1
-        probabilities[:count] = 1.0 / count
-        return count
-
-    def step(s: State, a: int) -> int:
-        s[0] += 1
-        s[s[0]] = a
-        if ordered and s[0] % 3 == 0:
-            s[0] += 1
-            s[s[0]] = cards - s[0] // 3
-        return 0
-
-    def payoffs(s: State, out: Floats) -> int:
-        ahead, prize, bids = 0, cards * (cards + 1) // 2, 0
-        for n in range(1, end, 3):
-            ahead += s[n] * np.sign(s[n + 1] - s[n + 2])
-            prize -= s[n]
-            bids += s[n + 1] - s[n + 2]
-        ahead -= prize * np.sign(bids)  # player 0 has less left after bidding more
-        out[0], out[1] = ahead, -ahead
-        return 0
-
-    def key(s: State) -> int:
-        turn = s[0] % 3  # 1 or 2: how many events of this round there are
-        known: int = extended(s[0], s[s[0] + 1 - turn])
-        for n in range(1, s[0] - 1, 3):
-            mine, other = s[n + turn], s[n + 3 - turn]
-            seen = other if bids_shown else np.sign(mine - other)
-            known = extended(extended(extended(known, s[n]), mine), seen)
-        return known
-
-    def decision(s: State) -> Any:
-        events = [int(event) for n, event in enumerate(s[1 : 1 + s[0]]) if n % 3 or not ordered]
-        return game.node(tuple(events))
-
-    return Rules(
-        root=(1, cards, *[0] * end) if ordered else (0, *[0] * end),
-        player=player,
-        legal=legal,
-        step=step,
-        payoffs=payoffs,
-        key=key,
-        decision=decision,
-        most_actions=cards,
-    )

@@ -7,12 +7,8 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-import numpy as np
-
+from cfrlib import wings
 from cfrlib.core.checks import whole_number
-from cfrlib.core.memo import remembered
-from cfrlib.core.rules import Rules, State
-from cfrlib.core.tree import CHANCE, TERMINAL, Floats
 from cfrlib.game import Action, Chance, Decision, Game, History, Node, Terminal
 
 
@@ -104,88 +100,11 @@ class LiarsDice(Game):
         return Terminal((won, -won) if bidder == 0 else (-won, won))
 
     @property
-    def rules(self) -> Rules | None:
+    def rules(self) -> Any:
         """The rules that compile; None if what a player knows does not fit into 63 bits."""
-        return _rules(self)
+        return wings.load("liars_dice_rules")(self)
 
     def __repr__(self) -> str:
         options = [] if self.faces == 6 else [f"faces={self.faces}"]
         options += [] if self.dice == 1 else [f"dice={self.dice}"]
         return f"LiarsDice({', '.join(options)})"
-
-
-ROLL, MASK, LAST, BIDS, CALLED = range(5)  # a state: roll + 1, bids as bits, the last bid, …
-
-
-@remembered
-def _rules(game: LiarsDice) -> Rules | None:
-    rolls, faces, bids = game._rolls(), game.faces, len(game.bids)
-    pairs: Any = list(rolls)
-    hands = [theirs for _, theirs in pairs[: round(len(rolls) ** 0.5)]]
-    n = len(hands)
-    if n << bids >= 1 << 63:
-        return None
-    probability = np.array(list(rolls.values()))
-    wild = [hand.count(str(faces)) for hand in hands]
-    matching = np.array(
-        [
-            [hand.count(str(f)) + (w if f < faces else 0) for f in range(1, faces + 1)]
-            for hand, w in zip(hands, wild, strict=True)
-        ]
-    )
-
-    def player(s: State) -> int:
-        if s[ROLL] == 0:
-            return CHANCE
-        return TERMINAL if s[CALLED] else s[BIDS] % 2
-
-    def legal(s: State, numbers: State, probabilities: Floats) -> int:
-        if s[ROLL] == 0:
-            for roll in range(n * n):
-                numbers[roll], probabilities[roll] = roll, probability[roll]
-            return n * n
-        count = 0
-        for bid in range(s[LAST] + 1, bids + (s[BIDS] > 0)):  # the number after the last bid's
-            numbers[count] = bid  # means "liar"
-            count += 1
-        return count
-
-    def step(s: State, a: int) -> int:
-        if s[ROLL] == 0:
-            s[ROLL] = a + 1
-        elif a == bids:
-            s[CALLED] = 1
-        else:
-            s[MASK] |= 1 << a
-            s[LAST] = a
-            s[BIDS] += 1
-        return 0
-
-    def payoffs(s: State, out: Floats) -> int:
-        roll, bid = s[ROLL] - 1, s[LAST]
-        shown = matching[roll // n, bid % faces] + matching[roll % n, bid % faces]
-        bidder = (s[BIDS] + 1) % 2
-        won = 1.0 if shown >= bid // faces + 1 else -1.0
-        out[bidder], out[1 - bidder] = won, -won
-        return 0
-
-    def key(s: State) -> int:
-        roll: Any = s[ROLL] - 1
-        known: int = s[MASK] * n + (roll // n if s[BIDS] % 2 == 0 else roll % n)
-        return known
-
-    def decision(s: State) -> Any:
-        hand = divmod(int(s[ROLL]) - 1, n)
-        made = (bid for b, bid in enumerate(game.bids) if s[MASK] >> b & 1)
-        return game.node(((hands[hand[0]], hands[hand[1]]), *made))
-
-    return Rules(
-        root=(0, 0, -1, 0, 0),
-        player=player,
-        legal=legal,
-        step=step,
-        payoffs=payoffs,
-        key=key,
-        decision=decision,
-        most_actions=max(n * n, bids + 1),
-    )

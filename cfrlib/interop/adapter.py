@@ -35,7 +35,7 @@ from cfrlib.game import (
     action_label,
     history_label,
 )
-from cfrlib.interop.open_spiel import Infoset
+from cfrlib.interop.names import Infoset
 
 PROBES = 1_000  # random games that show which actions a game has that does not compile
 LONGEST = 1_000_000  # actions in such a game

@@ -13,13 +13,14 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from cfrlib.core.tree import Floats, check_game, compile, compiles
 from cfrlib.game import Action, Chance, Decision, Game, GameError, Node, Terminal
-from cfrlib.simulate import BatchPolicy, Player, batch_policy
+from cfrlib.interop.names import Infoset
+from cfrlib.playing.matches import BatchPolicy, Player, batch_policy
 from cfrlib.solution import Solution
 from cfrlib.strategy import Strategy, probability_row
 
@@ -34,16 +35,6 @@ class _History:
     def __init__(self, state: Any):
         self.state = state
         self.numbers: dict[Action, int] | None = None
-
-
-class Infoset(NamedTuple):
-    """Identifiers of an infoset and its actions in cfrlib and in OpenSpiel."""
-
-    label: str
-    text: str  # the information state string
-    legal: list[int]  # legal actions in OpenSpiel …
-    actions: tuple[Action, ...]  # … and in cfrlib, in the same order
-    numbers: dict[Action, int]  # from the latter to the former
 
 
 class _DecisionAt(Decision):

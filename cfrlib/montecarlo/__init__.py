@@ -1,8 +1,7 @@
-"""Monte Carlo CFR: sampling schemes, traversals, MCCFR, online search, certificates."""
+"""Monte Carlo CFR: sampling schemes, walks, batches, MCCFR, certificates."""
 
 from cfrlib.montecarlo.certify import Certificate, certify, every_path
 from cfrlib.montecarlo.mccfr import MCCFR
-from cfrlib.montecarlo.oos import OOS
 from cfrlib.montecarlo.schemes import (
     SAMPLINGS,
     ChanceSampling,
@@ -14,7 +13,6 @@ from cfrlib.montecarlo.schemes import (
 
 __all__ = [
     "MCCFR",
-    "OOS",
     "SAMPLINGS",
     "Certificate",
     "ChanceSampling",

@@ -27,8 +27,8 @@ from cfrlib.core.tree import Floats
 from cfrlib.game import Action, Game, action_label
 from cfrlib.montecarlo import schemes, traversal, updates
 from cfrlib.montecarlo.mccfr import MCCFR
-from cfrlib.montecarlo.partial_tree import TreeArrays
 from cfrlib.montecarlo.schemes import P, Sampling
+from cfrlib.montecarlo.tree_records import TreeArrays
 from cfrlib.plain import SamplingSolver
 from cfrlib.strategy import InfosetTable, Strategy, StrategyLike, strategy_vector
 
@@ -173,7 +173,8 @@ class KernelWalk:
         sigma: Floats | None = None,
         kernels: dict[str, Any] | None = None,
     ):
-        tree, self.tables, settings, self.lanes = run.kernel_arguments()
+        tree, self.tables, settings, lanes = run._walks.copy().state_of_kernels
+        self.lanes = updates.Lanes._make(array[:1] for array in lanes)
         self.settings = settings._replace(batch=1, alternating=True, delay=0)
         self.tree = TreeArrays(
             _objects(tree.nodes), tree.utility, _objects(tree.infosets), tree.owner

@@ -11,35 +11,26 @@ To read the algorithm as one recursion, see `ExternalSamplingSolver` and its nei
 
 from __future__ import annotations
 
+import copy
 import math
 import os
-import uuid
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import asdict
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from cfrlib import wings
 from cfrlib.core.checks import choice, real_number, whole_number
-from cfrlib.core.files import Array, Fields, PathLike, Saved
+from cfrlib.core.files import Array, Fields, Mismatch, PathLike, Saved
 from cfrlib.core.rng import new_key
-from cfrlib.core.rules import Rules, rules_of
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Action, Game
-from cfrlib.montecarlo import replicas, updates, workers
-from cfrlib.montecarlo.infosets import Infosets
-from cfrlib.montecarlo.partial_tree import TreeArrays, records
-from cfrlib.montecarlo.rules_walks import RulesBatch
-from cfrlib.montecarlo.schemes import (
-    Sampling,
-    Scheme,
-    find_sampling,
-    from_file,
-    in_file,
-    room_to_draw,
-)
+from cfrlib.montecarlo import updates
+from cfrlib.montecarlo.batch import TreeBatch
+from cfrlib.montecarlo.schemes import Sampling, Scheme, find_sampling, from_file, in_file
 from cfrlib.montecarlo.state import Sampled, columns, fill_columns
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import Measured, Run
@@ -93,11 +84,11 @@ class MCCFR(Sampled, Run):
     threads : int, optional
         Number of threads that share a large batch; by default, the number of processors.
     jobs : int, optional
-        Number of processes, at most 8, that share each batch, through joblib, or of machines of
-        its current backend: ``with joblib.parallel_config("dask"): run.run()``; -1 uses all.
-        Worth it for batches of many thousand histories. On a game too large to compile, each
-        process keeps the strategy in memory, and one process adds up all infosets met: worth
-        it there for rules in Python, but not for rules that compile. The numbers stay the same.
+        For games too large to compile: number of processes, at most 8, that share each batch,
+        through joblib, or of machines of its current backend: ``with
+        joblib.parallel_config("dask"): run.run()``; -1 uses all. Each process keeps the
+        strategy in memory, and one process adds up all infosets met: worth it for rules in
+        Python, but not for rules that compile. The numbers stay the same.
     on_demand : bool, optional
         Whether to do without the tree, and to enter infosets at their first visit. By default
         only if the game does not compile. The numbers are the same.
@@ -163,50 +154,42 @@ class MCCFR(Sampled, Run):
         self.jobs = _check_jobs(jobs)
         self.update = choice("update", update, ("alternating", "simultaneous"))
         self.baseline = None if baseline is None else real_number("baseline", baseline, 0, 1)
-        self._plant(game, on_demand, proposal)
-        self._met: Infosets | None = None  # if the game is too large to compile
-        if not self.is_complete:
-            self._met = Infosets(game, self._find_rules(), baseline is not None)
-            self._tree = self._met
+        self._plant(game, on_demand)
         self.averaging = self._find_averaging(averaging)
-        self._run_id = uuid.uuid4().hex  # identifies the run in other processes
         self._settings = self._read_settings(new_key(seed))
-        if self._met is None:
-            self._tables = updates.new_tables(self._tree, baseline is not None)
-            self._lanes = self._new_lanes(self._most_entries(self.sampling))
-        else:
-            self._tables = self._met.tables(records(1, updates.PROGRESS))
-            self._begin_batches()
-        self._turn: int | None = None  # next player of an iteration that was interrupted
+        self._walks = self._new_walks()
         self.seconds = 0.0
         self._rows: list[list[float]] = []
         worst = (math.inf, 0.0) if self._measurable else (math.nan, math.nan)
         self._best = Measured(*worst, self._current())
 
-    def _find_rules(self) -> Rules | None:
-        """Return the rules that compile, if they can be used."""
-        rules = rules_of(self.game)
-        return (
-            None
-            if self.proposal is not None or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
-            else rules
-        )
+    def _new_walks(self) -> Any:
+        """Return lanes and tables: a `TreeBatch`, or what the wing for larger games has."""
+        setup = self.game, self.proposal, self.sampling, self._settings
+        with_baseline = self.baseline is not None
+        if self.is_complete:
+            if self.jobs is not None:
+                raise Mismatch(  # no fault of the file, if there is one
+                    f"jobs= is for games too large to compile, and {self.game!r} compiles; "
+                    f"share its batches among threads, threads={os.cpu_count()}"
+                )
+            return TreeBatch(*setup, with_baseline)
+        if self.jobs is None:
+            return wings.load("RulesBatch")(*setup, with_baseline)
+        return wings.load("SharedBatch")(self.jobs, (*setup, with_baseline))
 
-    def _begin_batches(self) -> None:
-        """Create the lanes of a game too large to compile."""
-        assert self._met is not None
-        self._walks = replicas.new_batch(
-            self._met, self.proposal, self.sampling, self._settings
-        )
-        self._start_afresh()
+    @property
+    def _tree(self) -> Any:
+        return self._walks.tree
 
-    def _start_afresh(self) -> None:
-        """Let workers forget what they know of the run."""
-        self._run_id, self._versions = uuid.uuid4().hex, replicas.Versions()
+    @property
+    def _tables(self) -> updates.Tables:  # type: ignore[override]
+        tables: updates.Tables = self._walks.tables
+        return tables
 
     def _find_averaging(self, averaging: str | None) -> str:
         """Check the averaging rule, or choose one."""
-        if averaging == "full" and not self._tree.is_complete:
+        if averaging == "full" and not self.is_complete:
             raise ValueError(
                 'averaging="full" passes over all infosets, but a tree that is expanded on '
                 'demand holds only those visited; choose "lazy", which has the same result'
@@ -240,187 +223,60 @@ class MCCFR(Sampled, Run):
             key=key,
         )
 
-    def _new_lanes(self, entries: int) -> updates.Lanes:
-        tree = self._tree
-        actions = max([len(actions) for actions in tree.actions_at], default=1)
-        width = room_to_draw(self.sampling, actions, self.game)
-        learners = self.game.num_players if self.baseline is not None else 0
-        self._sizes = entries, len(tree.infosets), len(tree.owner), width, learners
-        return updates.new_lanes(min(self.batch, updates.LANES), *self._sizes)
-
     # ---- iterations --------------------------------------------------------------------------
 
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
         """Run `count` iterations, in one kernel if Python is not needed in between."""
-        if self._shared or (self._met is None and self._turn is not None):
+        if self._walks.one_by_one or self._in_threads:
             super()._advance(count, interrupted)
-        elif self._met is None:
-            first, arrays = self.iterations + 1, self._tree.arrays
-            updates.iterate_batches(
-                arrays, self._tables, self._settings, self._lanes, first, count
-            )
-        elif isinstance(self._walks, RulesBatch):
-            self._run_by_rules(self.iterations + count)
         else:
-            super()._advance(count, interrupted)
-
-    def _run_by_rules(self, last: int) -> None:
-        """Run iterations up to `last` in a kernel that stops only where tables must grow."""
-        walks, met = self._walks, self._met
-        assert isinstance(walks, RulesBatch) and met is not None
-        walks.turn[0] = -1 if self._turn is None else self._turn
-        try:
-            while walks.run_to(last, self._tables.progress):
-                self._tables = met.tables(self._tables.progress)
-        except BaseException:
-            self._discard()
-            raise
-        finally:
-            self._turn = None if walks.turn[0] < 0 else int(walks.turn[0])
+            self._walks.run_to(self.iterations + count)
 
     @property
-    def _shared(self) -> bool:
-        """Whether batches are shared; sharing small ones would cost more than it saves."""
+    def _in_threads(self) -> bool:
+        """Whether threads share batches; sharing small ones would cost more than it saves."""
         steps = max(self.iterations, 1) * self.game.num_players
         large = self.batch > 1 and self.nodes / steps > WORTH_SHARING
-        return self.jobs is not None or (self.threads > 1 and large)
+        return self.threads > 1 and large
 
     def _warm_up(self) -> None:
         """Compile every kernel that a run uses; change nothing."""
-        if self._met is not None:
-            self._walks.warm_up(self._tables.progress)
-            progress = self._tables.progress.copy()
-            updates.begin_iteration(progress, self._settings, 0)
-            updates.end_iteration(progress, 0)
-            self._apply_batch(0)  # an empty one
-            return
-        self._advance(0)
-        if self.jobs is None:
-            return
-        progress = self._tables.progress.copy()
-        updates.begin_iteration(progress, self._settings, 0)
-        updates.end_iteration(progress, 0)
-        self._apply_batch(0)  # an empty one
+        self._walks.warm_up()
 
     def _iterate(self, t: int) -> None:
         """Run iteration t: for each player in turn, run a batch of walks and apply it."""
-        if self._turn is None:  # otherwise resume an iteration that failed
+        walks, alternating = self._walks, self.update == "alternating"
+        if walks.turn[0] < 0:  # otherwise resume an iteration that failed
             updates.begin_iteration(self._tables.progress, self._settings, t)
-            self._turn = 0
-        players, alternating = self.game.num_players, self.update == "alternating"
-        for i in range(self._turn, players):
-            self._walk(t, i)
+            walks.turn[0] = 0
+        threads = self.threads if self._in_threads else 1
+        pool = self._pool if threads > 1 else None
+        for i in range(int(walks.turn[0]), self.game.num_players):
+            walks.sample(t, i, threads, pool)
             if alternating:
-                self._apply_batch(i)
-                self._turn = i + 1
+                self._apply_batch(i, threads, pool)
+                walks.turn[0] = i + 1
         if not alternating:
-            self._apply_batch(-1)
+            self._apply_batch(-1, threads, pool)
         updates.end_iteration(self._tables.progress, t)
-        self._turn = None
+        walks.turn[0] = -1
 
-    def _walk(self, t: int, i: int) -> None:
-        """Run all walks of player i. If one fails, discard them all: a retry repeats them."""
-        try:
-            self._sample_batch(t, i)
-        except BaseException:  # unsound rules, a lost worker, Ctrl-C
-            if self._met is None:
-                for n in range(len(self._lanes.walk)):
-                    updates.clear(self._tree.infosets, updates.lane_of(self._lanes, n))
-            else:
-                self._discard()
-            raise
-
-    def _discard(self) -> None:
-        """Discard all walks of a batch."""
-        assert self._met is not None
-        self._walks.discard()
-        self._start_afresh()
-
-    def _apply_batch(self, i: int) -> None:
-        if self._met is None:
-            state = self._tree.arrays, self._tables, self._settings, self._lanes
-            updates.apply_batch(*state, i)
-            return
-        walks, before = self._walks, self._met.num_infosets
-        try:
-            walks.merge()
-        except BaseException:
-            self._discard()
-            raise
-        self._tables = self._met.tables(self._tables.progress)
-        if self.jobs is not None:
-            self._versions.record(self._met, walks.touched, before, i)
-        threads = self.threads if self._shared and self.jobs is None else 1
-        walks.apply(self._tables, i, threads, self._pool if threads > 1 else None)
-
-    def _sample_batch(self, t: int, i: int) -> None:
-        """Run all walks of player i."""
-        if self.jobs is not None:
-            self._sample_in_processes(t, i)
-        elif self._met is not None:
-            threads = self.threads if self._shared else 1
-            self._walks.sample(t, i, threads, self._pool if threads > 1 else None)
-        else:
-            others = self._pool.map(
-                partial(self._sample_in_thread, t, i), range(1, self.threads)
-            )
-            self._sample_in_thread(t, i, 0)
-            list(others)  # wait for them, and raise their errors
+    def _apply_batch(self, i: int, threads: int = 1, pool: Executor | None = None) -> None:
+        """Update the tables of player i, or with i = -1 of all."""
+        self._walks.apply(i, threads, pool)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(max(self.threads - 1, 1), "cfrlib")
-
-    def _sample_in_thread(self, t: int, i: int, first: int) -> None:
-        """Run the walks of one thread."""
-        arrays = self._tree.arrays
-        updates.sample_batch(
-            arrays, self._tables, self._settings, self._lanes, t, i, first, self.threads
-        )
-        updates.merge(arrays.infosets, self._lanes, first, self.threads)
-
-    def _sample_in_processes(self, t: int, i: int) -> None:
-        """Run the walks in other processes."""
-        assert self.jobs is not None
-        if self._met is not None:
-            setup = replicas.Setup(
-                self.game,
-                self.proposal,
-                self.sampling,
-                self.baseline is not None,
-                self._met.rules is not None,
-                self._settings,
-            )
-            parts = replicas.collect(
-                self.jobs, self._run_id, setup, self._met, self._versions, t, i
-            )
-            for part in parts:
-                self._walks.add(part)
-            return
-        task = workers.Task(
-            run_id=self._run_id,
-            game=self.game,
-            proposal=self.proposal,
-            settings=self._settings,
-            sizes=self._sizes,
-            lanes=len(self._lanes.walk),
-            first=0,
-            step=1,
-            t=t,
-            i=i,
-        )
-        sigma = np.array(self._tables.table.sigma)
-        for result in workers.collect(self.jobs, task, sigma, self._tables.baseline):
-            workers.add_result(self._tree.infosets, self._lanes, result)
 
     # ---- results -----------------------------------------------------------------------------
 
     def _average(self) -> Floats:
         if self.averaging != "lazy":
             return super()._average()
-        settled = Sampled.copy(self)
-        updates.settle(self._tree.arrays, settled._tables, self._tree.num_infosets)
-        return Sampled._average(settled)
+        settled = updates.Tables._make(table.copy() for table in self._tables)
+        updates.settle(self._tree.arrays, settled, self._tree.num_infosets)
+        return self._normalized(settled)
 
     @property
     def _describe(self) -> str:
@@ -439,24 +295,11 @@ class MCCFR(Sampled, Run):
 
     def copy(self) -> Self:
         """Return an independent copy of the run and its state."""
-        other = super().copy()
+        other = copy.copy(self)
         other.__dict__.pop("_pool", None)
-        if self._met is None:
-            other._lanes = updates.Lanes._make(array.copy() for array in self._lanes)
-        else:
-            other._met = other._tree = self._met.copy()
-            other._tables = other._met.tables(other._tables.progress)
-            other._begin_batches()
+        other._walks = self._walks.copy()
         other._rows = [list(row) for row in self._rows]
         return other
-
-    def kernel_arguments(
-        self,
-    ) -> tuple[TreeArrays, updates.Tables, updates.Settings, updates.Lanes]:
-        """Return copies of what the kernels of a walk read and write; see `certify`."""
-        tables = updates.Tables._make(table.copy() for table in self._tables)
-        lanes = updates.Lanes._make(array[:1].copy() for array in self._lanes)
-        return self._tree.copy().arrays, tables, self._settings, lanes
 
     # ---- files -------------------------------------------------------------------------------
 
@@ -490,7 +333,7 @@ class MCCFR(Sampled, Run):
             "proposal": self._ordered_proposal(),
             "update": self.update,
             "delay": self.delay,
-            "on_demand": not self._tree.is_complete,
+            "on_demand": not self.is_complete,
         }
 
     @classmethod
@@ -499,7 +342,8 @@ class MCCFR(Sampled, Run):
         return {**options, "sampling": from_file(options["sampling"]), "proposal": proposal}
 
     def _numbers(self) -> Fields:
-        return {"key": int(self._settings.key), "turn": self._turn}
+        turn = int(self._walks.turn[0])
+        return {"key": int(self._settings.key), "turn": None if turn < 0 else turn}
 
     def _state(self) -> dict[str, Array]:
         tree, (table, last_update, progress, baseline) = self._tree, self._tables
@@ -509,23 +353,20 @@ class MCCFR(Sampled, Run):
             **columns("last_update", last_update, n),
             **columns("progress", progress, 1),
             "baseline": baseline[:, :q],
-            **({} if self._met is None else self._met.state()),
+            **self._walks.state(),
         }
 
     def _restore(self, file: Saved) -> None:
-        tree = self._tree
-        if self._met is not None:
-            self._met.restore(file)
-            self._tables = self._met.tables(self._tables.progress)
-        table, last_update, progress, baseline = self._tables
+        self._settings = self._read_settings(np.uint64(file.header["key"]))
+        self._walks = self._new_walks()
+        self._walks.restore(file)
+        tree, (table, last_update, progress, baseline) = self._tree, self._tables
         fill_columns(file, "table", table, tree.num_sequences)
         fill_columns(file, "last_update", last_update, tree.num_infosets)
         fill_columns(file, "progress", progress, 1)
         file.fill(baseline=baseline[:, : tree.num_sequences])
-        self._settings = self._read_settings(np.uint64(file.header["key"]))
-        self._turn = file.header["turn"]
-        if self._met is not None:
-            self._begin_batches()
+        turn = file.header["turn"]
+        self._walks.turn[0] = -1 if turn is None else turn
 
     def _ordered_proposal(self) -> list[float] | None:
         """Return the proposal in the order of the outcomes."""

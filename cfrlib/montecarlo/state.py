@@ -1,19 +1,18 @@
-"""What the sampling solvers share: a game tree, complete or growing, and tables over it."""
+"""What sampling solvers share: a game tree, complete or growing, and tables over it."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from cfrlib.core.files import Array, Saved
+from cfrlib import wings
+from cfrlib.core.checks import choice
+from cfrlib.core.files import Array, Described, Saved
 from cfrlib.core.sequence import SequenceForm, sequence_form
-from cfrlib.core.tree import Floats
-from cfrlib.game import Action, Game
-from cfrlib.montecarlo.partial_tree import PartialTree, Records, Snapshot, initial_tree
-from cfrlib.montecarlo.schemes import Sampling, most_entries
+from cfrlib.core.tree import Floats, TooLarge, compiles
+from cfrlib.game import Game
+from cfrlib.montecarlo.tree_records import Records
 from cfrlib.montecarlo.updates import Tables, normalize
 from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
 
@@ -25,35 +24,50 @@ class OnTree:
     """
 
     game: Game
-    _tree: Any  # a PartialTree, or the Infosets of a game too large to compile
+    _tree: Any  # TreeRecords, or what the wing for larger games has in their place
     _form: SequenceForm | None  # None while the tree grows
 
-    def _plant(
-        self, game: Game, on_demand: bool | None, proposal: Mapping[Action, float] | None = None
-    ) -> None:
-        """Set the game and its tree; `on_demand` is as for `MCCFR`."""
-        self.game, self._tree = game, initial_tree(game, on_demand, proposal)
-        self._form = sequence_form(game) if self._tree.is_complete else None
+    def _plant(self, game: Game, on_demand: bool | None) -> None:
+        """Set the game, and its sequence form if there is one; `on_demand` is as for `MCCFR`.
+
+        Raises
+        ------
+        TooLarge
+            If the game does not compile and `on_demand` is False.
+        ValueError
+            If `on_demand` is not True, False or None.
+        """
+        choice("on_demand", on_demand, (True, False, None))
+        self.game, self._form = game, None
+        if on_demand or (on_demand is None and not compiles(game)):
+            return
+        try:
+            self._form = sequence_form(game)
+        except TooLarge:
+            if on_demand is False:
+                raise
 
     @property
     def is_complete(self) -> bool:
         """Whether the tree is complete, or grows because the game is too large to compile."""
-        return bool(self._tree.is_complete)
+        return self._form is not None
 
     @property
     def _measurable(self) -> bool:
         return self.is_complete
 
     @property
-    def _labels(self) -> SequenceForm | Snapshot:
+    def _labels(self) -> Any:
         """The labels of the infosets known so far."""
         return self._form or self._tree.snapshot()
 
     @classmethod
-    def _labels_in(cls, file: Saved, game: Game) -> SequenceForm | Snapshot:
+    def _labels_in(cls, file: Saved, game: Game) -> Described:
         """Return an object that labels the infosets of a file."""
-        grows = file.header["options"].get("on_demand")
-        return PartialTree(game).snapshot() if grows else sequence_form(game)
+        if file.header["options"].get("on_demand"):
+            labels: Described = wings.load("no_infosets")(game)
+            return labels
+        return sequence_form(game)
 
     def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
         """Attach labels to a strategy vector."""
@@ -61,13 +75,12 @@ class OnTree:
             return PartialStrategy(self._tree.snapshot(), sigma)
         return Strategy.from_vector(self._form, sigma)
 
-    def _most_entries(self, sampling: Sampling) -> int:
-        """Return the most histories that a walk can visit, as far as the tree is known."""
-        return most_entries(self._form.tree, sampling) if self._form else 1
-
 
 class Sampled(OnTree):
-    """A solver whose walks update tables: `MCCFR` and `OOS`."""
+    """A solver whose walks update tables.
+
+    A subclass sets or defines `_tree` and `_tables`.
+    """
 
     _tables: Tables
 
@@ -117,17 +130,13 @@ class Sampled(OnTree):
         return sigma
 
     def _average(self) -> Floats:
+        return self._normalized(self._tables)
+
+    def _normalized(self, tables: Tables) -> Floats:
         tree, sigma = self._tree, np.ones(self._tree.num_sequences)
-        total = np.ascontiguousarray(self._tables.table.total)
+        total = np.ascontiguousarray(tables.table.total)
         normalize(tree.infosets, total, sigma, tree.num_infosets)
         return sigma
-
-    def copy(self) -> Self:
-        """Return an independent copy of the solver and its state."""
-        other = copy.copy(self)
-        other._tree = self._tree.copy()
-        other._tables = Tables._make(table.copy() for table in self._tables)
-        return other
 
 
 def columns(name: str, records: Records, n: int) -> dict[str, Array]:

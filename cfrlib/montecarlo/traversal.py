@@ -23,10 +23,10 @@ import numpy as np
 from cfrlib.core.jit import inlined, inner
 from cfrlib.core.rng import State, uniform
 from cfrlib.core.tree import CHANCE, TERMINAL, Floats
-from cfrlib.montecarlo.partial_tree import UNKNOWN, Records, TreeArrays
 from cfrlib.montecarlo.schemes import RHO, P, Scheme, include
+from cfrlib.montecarlo.tree_records import UNKNOWN, Records, TreeArrays
 
-# The state of a run at each sequence; records, for the same reason as in `partial_tree`.
+# The state of a run at each sequence; records, for the same reason as in `tree_records`.
 SEQUENCE = np.dtype(
     [
         ("regret", "f8"),  # cumulative sampled regret

@@ -9,7 +9,7 @@ mean sampled regret to the regrets, and regret matching computes the next strate
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,9 @@ import numpy.typing as npt
 from cfrlib.core.jit import inlined, inner
 from cfrlib.core.rng import LINE, State, begin
 from cfrlib.core.tree import Floats
-from cfrlib.montecarlo.partial_tree import PartialTree, Records, TreeArrays, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Scheme
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE, descend, enter, value_of
+from cfrlib.montecarlo.tree_records import Records, TreeArrays, records
 from cfrlib.regret import discount, weight
 
 LANES = 8  # a batch is split into this many sums, on any number of threads
@@ -65,7 +65,7 @@ class Tables(NamedTuple):
     baseline: Floats
 
 
-def new_tables(tree: PartialTree, baseline: bool) -> Tables:
+def new_tables(tree: Any, baseline: bool) -> Tables:
     """Return the tables of a new run, with uniform strategies."""
     infosets, sequences = len(tree.infosets), len(tree.owner)
     tables = Tables(
@@ -75,22 +75,6 @@ def new_tables(tree: PartialTree, baseline: bool) -> Tables:
         baseline=np.zeros((tree.utility.shape[1], sequences if baseline else 0)),
     )
     make_uniform(tree.infosets, tables.table, 0, tree.num_infosets)
-    return tables
-
-
-def grow_tables(tables: Tables, tree: PartialTree, before: int) -> Tables:
-    """Return tables with room for all infosets, uniform from infoset `before` on.
-
-    Arrays that are long enough are returned as they are.
-    """
-    infosets, sequences = len(tree.infosets), len(tree.owner)
-    learned = sequences if tables.baseline.shape[1] else 0
-    tables = tables._replace(
-        table=grown(tables.table, sequences),
-        last_update=grown(tables.last_update, infosets),
-        baseline=grown(tables.baseline, learned, axis=1),
-    )
-    make_uniform(tree.infosets, tables.table, before, tree.num_infosets)
     return tables
 
 
@@ -486,17 +470,28 @@ def update_baseline(
 
 @inlined
 def iterate_batches(
-    tree: TreeArrays, tables: Tables, settings: Settings, lanes: Lanes, first: int, count: int
+    tree: TreeArrays,
+    tables: Tables,
+    settings: Settings,
+    lanes: Lanes,
+    turn: Counts,
+    last: int,
 ) -> None:
-    """Run iterations first, first + 1, …, first + count - 1 in one thread."""
-    players = tree.utility.shape[1]
-    for t in range(first, first + count):
-        begin_iteration(tables.progress, settings, t)
-        for i in range(players):
+    """Run iterations up to `last` in one thread, from player `turn` on; -1 before it begins."""
+    players, progress = tree.utility.shape[1], tables.progress
+    while progress[0].done < last:
+        t = progress[0].done + 1
+        if turn[0] < 0:
+            begin_iteration(progress, settings, t)
+            turn[0] = 0
+        while turn[0] < players:
+            i = turn[0]
             sample_batch(tree, tables, settings, lanes, t, i, 0, 1)
             if settings.alternating or i == players - 1:  # compiled once: it is the longest
                 apply_batch(tree, tables, settings, lanes, i if settings.alternating else -1)
-        end_iteration(tables.progress, t)
+            turn[0] += 1
+        turn[0] = -1
+        end_iteration(progress, t)
 
 
 @inlined

@@ -31,7 +31,7 @@ from cfrlib.core.checks import whole_number
 from cfrlib.core.jit import inner, kernel
 from cfrlib.core.rng import LINE, State, begin, uniform, uniforms
 from cfrlib.core.tree import Floats
-from cfrlib.lower_bound import clear_choice, resample
+from cfrlib.playing.lower_bound import clear_choice, resample
 from koikoi.afterstates import Afterstates
 from koikoi.learners import segments
 from koikoi.learners.network_player import NetworkPlayer, decision_time

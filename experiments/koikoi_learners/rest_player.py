@@ -8,7 +8,7 @@ import numpy as np
 
 from cfrlib import OOS
 from cfrlib.game import Action, Chance, Decision, Game, History, Node
-from cfrlib.simulate import pick
+from cfrlib.playing.matches import pick
 from koikoi import KoiKoi, Position
 from koikoi.learners import NetworkPlayer
 from koikoi.learners.network_player import decision_time

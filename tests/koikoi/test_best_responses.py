@@ -10,7 +10,7 @@ from toy_games import mini
 import cfrlib as cfr
 from cfrlib.core.sequence import sequence_form
 from cfrlib.game import Chance, Decision, Terminal
-from cfrlib.lower_bound import resample
+from cfrlib.playing.lower_bound import resample
 from koikoi import KoiKoi, MiniKoiKoi
 from koikoi.afterstates import COUNTS, PLACES
 from koikoi.learners import (

@@ -3,7 +3,7 @@
 import pytest
 
 import cfrlib as cfr
-from cfrlib.montecarlo.rules_walks import RulesBatch
+from cfrlib.large.batch import RulesBatch
 from koikoi import KoiKoi, MiniKoiKoi
 
 GAMES = [

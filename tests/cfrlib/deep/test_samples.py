@@ -9,8 +9,8 @@ from cfrlib.core import jit, rng
 from cfrlib.deep import memory, traversal
 from cfrlib.deep.feature_rows import FeatureRows
 from cfrlib.deep.memory import in_common_form, new_buffer, offer
-from cfrlib.montecarlo.partial_tree import records
 from cfrlib.montecarlo.traversal import ENTRY
+from cfrlib.montecarlo.tree_records import records
 
 KERNELS = jit.interpreted(rng, memory, traversal)
 

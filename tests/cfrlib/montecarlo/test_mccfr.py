@@ -296,7 +296,7 @@ class Batch:
     """The sums of the walks of one player, or with simultaneous updates of all players."""
 
     def __init__(self, run, t, i):
-        _, _, _, sampled_regret, sums, estimates, _ = run._lanes
+        _, _, _, sampled_regret, sums, estimates, _ = run._walks.lanes
         self.t, self.i, form = t, i, run._form
         infosets = run._tree.infosets
         self.start, self.stop = infosets.start.copy(), infosets.stop.copy()
@@ -326,12 +326,12 @@ def batches_of(run, count, changes=None):
         (run._tree.arrays, run._tables, run._settings),
     )
     if changes:
-        apply_batch = partial(interpreted(changes)["apply_batch"], *bundles, run._lanes)
+        apply_batch = partial(interpreted(changes)["apply_batch"], *bundles, run._walks.lanes)
     players, alternating = run.game.num_players, run.update == "alternating"
     for t in range(run.iterations + 1, run.iterations + count + 1):
         begin_iteration(run._tables.progress, run._settings, t)
         for i in range(players):
-            sample_batch(*bundles, run._lanes, t, i, 0, 1)
+            sample_batch(*bundles, run._walks.lanes, t, i, 0, 1)
             if alternating or i == players - 1:
                 yield Batch(run, t, i if alternating else -1)
                 apply_batch(i if alternating else -1)
@@ -484,7 +484,7 @@ def test_batch_is_the_mean_of_its_walks(scheme, batch):
         single._settings,
     )
     tables.table.sigma[:] = run._tables.table.sigma
-    lane = lane_of(single._lanes, 0)
+    lane = lane_of(single._walks.lanes, 0)
     sums = lane.sampled_regret, lane.sums.mass, lane.estimates
     nodes = 0
     for walked in batches_of(run, 4):
@@ -516,7 +516,7 @@ def test_sums_of_lanes_do_not_depend_on_the_number_of_threads(step, batch):
     one, shared = (run_of(LEDUC, batch=batch, baseline=0.5) for _ in range(2))
     for run, steps in ((one, [1]), (shared, [step, 1])):
         walked = next(batches_of(run, 1))
-        infosets, lanes = run._tree.infosets, run._lanes
+        infosets, lanes = run._tree.infosets, run._walks.lanes
         for every in steps:
             for first in range(every):
                 merge(infosets, lanes, first, every)
@@ -528,7 +528,7 @@ def test_sums_of_lanes_do_not_depend_on_the_number_of_threads(step, batch):
         arrays = lanes.sampled_regret, sums.mass, lanes.estimates, lanes.counts, sums.is_touched
         for rest in arrays:
             assert not rest[1:].any()
-    for a, b in zip(one._lanes, shared._lanes, strict=True):
+    for a, b in zip(one._walks.lanes, shared._walks.lanes, strict=True):
         assert np.array_equal(a[0], b[0])
 
 
@@ -863,8 +863,10 @@ def test_imperfect_recall_found_on_demand_names_both_histories():
 
 
 def test_game_too_large_to_compile_is_expanded_on_demand(monkeypatch):
-    small = partial(cfr.compile, max_histories=50)
-    monkeypatch.setattr("cfrlib.montecarlo.partial_tree.compile", small)
+    def small(game):
+        return cfr.compile(game, max_histories=50)
+
+    monkeypatch.setattr("cfrlib.montecarlo.state.sequence_form", small)
     run, lazy = (
         MCCFR(KuhnPoker(), sampling="outcome", seed=1, on_demand=lazy).run(50)
         for lazy in (None, True)

@@ -6,10 +6,11 @@ from scipy.stats import chi2
 
 from cfrlib.core import jit, rng
 from cfrlib.core.rng import LINE
-from cfrlib.montecarlo import schemes, targeting, traversal
-from cfrlib.montecarlo.partial_tree import records
+from cfrlib.montecarlo import schemes, traversal
 from cfrlib.montecarlo.schemes import ROWS
-from cfrlib.montecarlo.targeting import IN, MARK, OUT, TOWARD, P
+from cfrlib.montecarlo.tree_records import records
+from cfrlib.online import targeting
+from cfrlib.online.targeting import IN, MARK, OUT, TOWARD, P
 
 ROW = np.array([0.0, 0.1, 0.0, 0.35, 0.2, 0.0, 0.35, 0.0])
 GRID = (np.arange(1_000) + 0.5) / 1_000

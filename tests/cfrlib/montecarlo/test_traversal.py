@@ -26,9 +26,10 @@ from cfrlib.core import rng
 from cfrlib.core.jit import Inner
 from cfrlib.core.sequence import sequence_form
 from cfrlib.games import KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
-from cfrlib.montecarlo import schemes, targeting, traversal, updates
-from cfrlib.montecarlo.partial_tree import NODE
+from cfrlib.montecarlo import schemes, traversal, updates
 from cfrlib.montecarlo.schemes import RHO, P
+from cfrlib.montecarlo.tree_records import NODE
+from cfrlib.online import targeting
 
 EXACT = 1e-12
 KUHN, RPS, UNEVEN = KuhnPoker(), RockPaperScissors(3), uneven()
@@ -485,7 +486,12 @@ def test_compiled_and_interpreted_kernels_agree_bit_for_bit(game, scheme, option
     arrays = python._tree.arrays
     with np.errstate(over="ignore", divide="ignore"):  # 64 bits wrap; log(0) is a discount
         interpreted()["iterate_batches"](
-            arrays, python._tables, python._settings, python._lanes, 1, 12
+            arrays,
+            python._tables,
+            python._settings,
+            python._walks.lanes,
+            python._walks.turn,
+            12,
         )
     assert tables(compiled) == tables(python)
     assert compiled.iterations == 12
@@ -500,7 +506,7 @@ def test_walks_store_inclusion_probabilities():
     run._tables.table.sigma[:] = sigma
     start = int(run._tree.infosets[0].start)
     wanted = inclusion_probabilities(0.1 + 0.6 * sigma[start : start + 4], 3)
-    lane = updates.lane_of(run._lanes, 0)
+    lane = updates.lane_of(run._walks.lanes, 0)
     walk, tree, scheme = lane.walk, run._tree.arrays, run._settings.scheme
     for number in range(30):
         rng.begin(lane.state, np.uint64(1), 1, 0, number)

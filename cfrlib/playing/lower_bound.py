@@ -21,7 +21,7 @@ import numpy.typing as npt
 from cfrlib.core.checks import choice, player_of, whole_number
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
-from cfrlib.simulate import (
+from cfrlib.playing.matches import (
     Engine,
     Player,
     Rounds,

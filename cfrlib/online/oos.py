@@ -4,11 +4,12 @@ In a match a player does not need a strategy for the whole game, only a policy a
 where they are to act now. Walks that begin *there* would be biased: the probabilities of the
 infoset's histories depend on strategies, and these on what happens elsewhere in the game. So
 every walk begins at the empty history, but some are targeted at the current infoset
-(:mod:`cfrlib.montecarlo.targeting`).
+(:mod:`cfrlib.online.targeting`).
 """
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -21,13 +22,15 @@ from cfrlib.core.rng import LINE, begin, new_key, uniform
 from cfrlib.core.sequence import behavior
 from cfrlib.core.tree import TERMINAL, Floats, check_game, name_history
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal
-from cfrlib.montecarlo import targeting, updates
-from cfrlib.montecarlo.partial_tree import UNKNOWN, grown, records
+from cfrlib.large.partial_tree import PartialTree, enlarged, with_room_for
+from cfrlib.montecarlo import updates
 from cfrlib.montecarlo.schemes import ROWS, Scheme, check_epsilon
 from cfrlib.montecarlo.state import Sampled
+from cfrlib.montecarlo.tree_records import UNKNOWN, TreeRecords, records
+from cfrlib.online import targeting
+from cfrlib.playing.matches import pick
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import alone, deferred_interrupt
-from cfrlib.simulate import pick
 from cfrlib.strategy import Strategy, probability_row
 
 # ---- results ---------------------------------------------------------------------------------
@@ -196,7 +199,8 @@ class OOS(Sampled):
         self.variant = find_variant(variant)
         self.epsilon, self.delta = float(epsilon), float(delta)
         self._plant(game, on_demand)
-        grows = not self._tree.is_complete
+        self._tree: Any = TreeRecords(self._form.tree) if self._form else PartialTree(game)
+        grows = not self.is_complete
         if playout and not grows:
             raise ValueError(
                 f"the tree of {self.game!r} is compiled and has all infosets from the start; "
@@ -379,9 +383,9 @@ class OOS(Sampled):
         tree, before = self._tree, self._tree.num_infosets
         tree.expand(h)
         self._met_new_infoset = self.playout and before < tree.num_infosets
-        self._tables = updates.grow_tables(self._tables, tree, before)
+        self._tables = with_room_for(self._tables, tree, before)
         marks, route, player, delta = self._target
-        marks, route = grown(marks, len(tree.nodes)), grown(route, len(tree.infosets))
+        marks, route = enlarged(marks, len(tree.nodes)), enlarged(route, len(tree.infosets))
         self._target = targeting.Target(marks, route, player, delta)
         for new in range(before, tree.num_infosets):
             route[new] = self._goal(new)
@@ -420,9 +424,9 @@ class OOS(Sampled):
         tree, workspace = self._tree, self._workspace
         actions = len(tree.actions_at[-1]) if tree.actions_at else 1
         self._workspace = workspace._replace(
-            path=grown(workspace.path, entries),
-            scratch=grown(workspace.scratch, actions, axis=1),
-            sampled_regret=grown(workspace.sampled_regret, len(tree.owner)),
+            path=enlarged(workspace.path, entries),
+            scratch=enlarged(workspace.scratch, actions, axis=1),
+            sampled_regret=enlarged(workspace.sampled_regret, len(tree.owner)),
         )
 
     def _play_out(self, h: int, i: int) -> tuple[float, int]:
@@ -598,7 +602,9 @@ class OOS(Sampled):
 
     def copy(self, seed: int | None = None) -> Self:
         """Return an independent copy of the player, optionally with a new seed."""
-        other = super().copy()
+        other = copy.copy(self)
+        other._tree = self._tree.copy()
+        other._tables = updates.Tables._make(table.copy() for table in self._tables)
         other._workspace = targeting.SearchWorkspace._make(
             array.copy() for array in self._workspace
         )

@@ -7,7 +7,7 @@ from scipy.stats import chi2
 import cfrlib as cfr
 from cfrlib.core.rng import new_key
 from cfrlib.games import KuhnPoker
-from cfrlib.montecarlo.oos import Match, MatchGame
+from cfrlib.online.oos import Match, MatchGame
 
 KUHN = KuhnPoker()
 

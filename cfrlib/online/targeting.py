@@ -23,9 +23,9 @@ import numpy.typing as npt
 from cfrlib.core.jit import inlined, inner
 from cfrlib.core.rng import State, begin, uniform
 from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Ints
-from cfrlib.montecarlo.partial_tree import UNKNOWN, Records, TreeArrays
 from cfrlib.montecarlo.schemes import FIRST, RHO, P
 from cfrlib.montecarlo.traversal import locate, sample_chance, sample_remaining
+from cfrlib.montecarlo.tree_records import UNKNOWN, Records, TreeArrays
 from cfrlib.montecarlo.updates import (
     Settings,
     Tables,

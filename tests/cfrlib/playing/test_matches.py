@@ -7,7 +7,7 @@ from toy_games import TableGame
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal
-from cfrlib.simulate import SampleMean, _Uniforms, match, pick, simulate
+from cfrlib.playing.matches import SampleMean, _Uniforms, match, pick, simulate
 
 KUHN = cfr.games.KuhnPoker()
 

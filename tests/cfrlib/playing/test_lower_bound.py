@@ -8,7 +8,7 @@ from toy_games import TableGame, Wrapper, random_game
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, LocalBestResponse, Terminal, TrainedResponse
-from cfrlib.lower_bound import resample
+from cfrlib.playing.lower_bound import resample
 
 KUHN, LEDUC = cfr.games.KuhnPoker(), cfr.games.LeducPoker(merge_suits=True)
 DICE = cfr.games.LiarsDice(3)

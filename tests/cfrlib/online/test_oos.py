@@ -11,9 +11,10 @@ from cfrlib import Chance, Decision, Terminal
 from cfrlib.core import jit, rng
 from cfrlib.core.sequence import sequence_form
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice
-from cfrlib.montecarlo import schemes, targeting, traversal, updates
+from cfrlib.montecarlo import schemes, traversal, updates
 from cfrlib.montecarlo.certify import every_path, regrets_of
-from cfrlib.montecarlo.targeting import IN, OUT, TOWARD, UNKNOWN, P
+from cfrlib.online import targeting
+from cfrlib.online.targeting import IN, OUT, TOWARD, UNKNOWN, P
 from cfrlib.regret import discount
 
 KUHN = KuhnPoker()

@@ -8,7 +8,7 @@ import pytest
 import cfrlib as cfr
 from cfrlib import MCCFR, RobustSampling, Rules
 from cfrlib.games import Goofspiel, LiarsDice
-from cfrlib.montecarlo.rules_walks import RulesBatch
+from cfrlib.large.batch import RulesBatch
 
 DICE = LiarsDice(faces=3)
 
@@ -45,8 +45,8 @@ def test_rules_that_compile_give_the_numbers_of_rules_in_python_and_of_the_tree(
         MCCFR(game, "dcfr", **options, seed=3, threads=1, on_demand=lazy).run(60)
         for game, lazy in ((DICE, True), (Slow(3), True), (DICE, False))
     )
-    assert isinstance(fast._walks, RulesBatch)
-    assert not isinstance(slow._walks, RulesBatch)
+    assert not fast._walks.rules.in_python
+    assert slow._walks.rules.in_python
     for mine, other in zip(
         (fast.average, fast.regrets), (slow.average, slow.regrets), strict=True
     ):
@@ -108,7 +108,7 @@ def test_goofspiel_gives_the_numbers_of_its_tree(sampling):
         MCCFR(GOOFSPIEL[1], "dcfr", sampling=sampling, seed=3, on_demand=lazy).run(60)
         for lazy in (True, False)
     )
-    assert isinstance(fast._walks, RulesBatch)
+    assert not fast._walks.rules.in_python
     assert all(dict(row) == dict(tree.average[I]) for I, row in fast.average.items())
     assert fast.nodes == tree.nodes
     assert len(fast.average) > 50
@@ -221,7 +221,7 @@ def test_a_subclass_that_changes_the_game_does_not_use_the_old_rules():
         for given in (True, False)
     )
     assert all(row == tree.average[I] for I, row in lazy.average.items())
-    assert not isinstance(lazy._walks, RulesBatch)
+    assert lazy._walks.rules.in_python
     with pytest.raises(cfr.GameError, match="but the rules give"):
         cfr.check_rules(Doubled(3))  # which compares the rules that it has inherited
     own = type("Own", (Doubled,), {"rules": DICE.rules})(3)

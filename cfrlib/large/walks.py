@@ -1,50 +1,38 @@
-"""Walks by rules that compile: no call of Python from the first iteration to the last."""
+"""Walks by rules: no call of Python from the first iteration to the last, if they compile.
+
+A walk writes the histories it visits into a small tree of its own. Each lane has a small table
+of the infosets that its walks of one batch met, with the current strategy there.
+"""
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from cfrlib.core.jit import inlined, inner, routine
-from cfrlib.core.rng import State, begin, uniform
-from cfrlib.core.rules import Addresses, invoke, prefetch
-from cfrlib.core.tree import CHANCE, TERMINAL, Floats
-from cfrlib.game import GameError
-from cfrlib.montecarlo.infosets import (
+from cfrlib.core.rng import LINE, State, begin, uniform
+from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Ints
+from cfrlib.large.merging import Merged, apply_regrets, apply_strategy, end_batch, enter_lanes
+from cfrlib.large.partial_tree import enlarged
+from cfrlib.large.rules import Addresses, invoke, prefetch
+from cfrlib.large.tables import (
     INFOSETS,
     SEQUENCES,
-    Batch,
-    Infosets,
+    Extent,
     Int64s,
     Known,
-    Merged,
-    Part,
-    Walkspace,
-    apply_regrets,
-    apply_strategy,
-    clear_sums,
-    end_batch,
-    enter_lanes,
     find,
     first_slot,
     has_room,
     known_of,
-    lane_in,
-    new_walkspace,
-    put_lane,
-    space_of,
-    take_lane,
-    with_entries,
-    with_room,
 )
-from cfrlib.montecarlo.partial_tree import Records, TreeArrays, records
-from cfrlib.montecarlo.schemes import Sampling, room_to_draw
-from cfrlib.montecarlo.traversal import choose, enter, sample_action
+from cfrlib.montecarlo.schemes import ROWS
+from cfrlib.montecarlo.traversal import ENTRY, choose, enter, sample_action
+from cfrlib.montecarlo.tree_records import NODE, Records, TreeArrays, records
 from cfrlib.montecarlo.updates import (
     LANES,
-    PROGRESS,
+    Lane,
     Settings,
     Tables,
     ascend,
@@ -53,8 +41,129 @@ from cfrlib.montecarlo.updates import (
 )
 
 # Why sampling stopped: `reached[WHY]`
-REACHED, WHY, INFOSET = range(3)
+REACHED, WHY, INFOSET, AT = range(4)
 DONE, NO_ENTRIES, NO_INFOSETS, WRONG_ACTIONS, FORGETFUL, NO_OUTCOME, NO_TABLE = range(7)
+
+
+class Walkspace(NamedTuple):
+    """The arrays that walks write to; those of all lanes have one axis more.
+
+    Attributes
+    ----------
+    walk : record array of ENTRY, shape (entries,)
+    nodes : record array of NODE, shape (histories,)
+        The histories of a walk. Siblings are numbered, but only those visited are filled in.
+    utility : float array, shape (histories, players)
+        The traverser's payoff where a game is over.
+    came : int array, shape (entries, players)
+        Each player's last sequence, for `Rules`.
+    states : int array, shape (entries, integers of a state)
+    keys : int array, shape (entries,)
+        At decisions. This and the one before are for `Rules`.
+    numbers, probabilities : arrays, shape (most actions,)
+        For `Rules`.
+    scratch, state
+        As in `Lanes`.
+    reached : int array, shape (LINE,)
+        The next walk of the batch; and why the last one stopped.
+    """
+
+    walk: Records
+    nodes: Records
+    utility: Floats
+    came: Ints
+    states: Int64s
+    keys: Int64s
+    numbers: Int64s
+    probabilities: Floats
+    scratch: Floats
+    state: State
+    reached: Int64s
+
+
+def new_walkspace(extent: Extent, lanes: int, width: int, most_actions: int) -> Walkspace:
+    """Return empty workspaces of some lanes."""
+    return Walkspace(
+        walk=records((lanes, 64), ENTRY),
+        nodes=records((lanes, 64), NODE),
+        utility=np.zeros((lanes, 64, extent.players)),
+        came=np.zeros((lanes, 64, extent.players), np.int32),
+        states=np.zeros((lanes, 64, extent.integers), np.int64),
+        keys=np.zeros((lanes, 64), np.int64),
+        numbers=np.zeros((lanes, most_actions), np.int64),
+        probabilities=np.zeros((lanes, most_actions)),
+        scratch=np.zeros((lanes, ROWS, width)),
+        state=np.zeros((lanes, LINE), np.uint64),
+        reached=np.zeros((lanes, LINE), np.int64),
+    )
+
+
+def with_entries(space: Walkspace, entries: int, nodes: int) -> Walkspace:
+    """Return workspaces with room for longer walks."""
+    return space._replace(
+        walk=enlarged(space.walk, entries, axis=1),
+        nodes=enlarged(space.nodes, nodes, axis=1),
+        utility=enlarged(space.utility, nodes, axis=1),
+        came=enlarged(space.came, entries, axis=1),
+        states=enlarged(space.states, entries, axis=1),
+        keys=enlarged(space.keys, entries, axis=1),
+    )
+
+
+@inner
+def space_of(space: Walkspace, n: int) -> Walkspace:
+    """Return the workspace of lane n."""
+    return Walkspace(
+        space.walk[n],
+        space.nodes[n],
+        space.utility[n],
+        space.came[n],
+        space.states[n],
+        space.keys[n],
+        space.numbers[n],
+        space.probabilities[n],
+        space.scratch[n],
+        space.state[n],
+        space.reached[n],
+    )
+
+
+@inner
+def lane_in(known: Known, space: Walkspace) -> Lane:
+    """Return a lane in the form that `ascend` writes to."""
+    return Lane(
+        space.walk,
+        space.scratch,
+        space.state,
+        known.sampled_regret,
+        known.sums,
+        known.estimates,
+        known.counts,
+    )
+
+
+@inner
+def clear_sums(lane: Known, I: int) -> None:
+    """Begin the sums of a lane at infoset I."""
+    lane.sums[I].is_touched, lane.sums[I].mass = False, 0.0
+    for q in range(lane.infosets[I].start, lane.infosets[I].stop):
+        lane.sampled_regret[q] = 0.0
+        for i in range(lane.estimates.shape[0] if lane.estimates.shape[1] else 0):
+            lane.estimates[i, q, 0] = lane.estimates[i, q, 1] = 0.0
+
+
+class Root(NamedTuple):
+    """The empty history, and the sampling probabilities of its outcomes if there is a proposal.
+
+    Attributes
+    ----------
+    state : int array
+    proposed, correction : float arrays, shape (outcomes,) or (0,)
+    """
+
+    state: Int64s
+    proposed: Floats
+    correction: Floats
 
 
 @inlined
@@ -123,7 +232,7 @@ def meet(own: Known, known: Known, space: Walkspace, k: int, player: int, action
 @routine
 def walk_down(
     rules: Addresses,
-    root: Int64s,
+    root: Root,
     own: Known,
     known: Known,
     space: Walkspace,
@@ -136,15 +245,16 @@ def walk_down(
     players = space.came.shape[1]
     k, n, numbered = 0, 1, 1
     enter(walk[0], 0, 1.0, 1.0, 1.0)
-    for c in range(len(root)):
-        states[0, c] = root[c]
+    for c in range(len(root.state)):
+        states[0, c] = root.state[c]
     for p in range(players):
         space.came[0, p] = p
     arrive(rules, known, space, 0)
     while k < n:
         e, s = walk[k], states[k]
         h = nodes[e.node]
-        player, actions, start = h.player, 0, 0
+        player, actions, start, correction = h.player, 0, 0, 1.0
+        space.reached[AT] = k
         h.first_child = numbered
         e.first, e.num_sampled = n, 1
         if player == TERMINAL:
@@ -159,9 +269,13 @@ def walk_down(
                 space.reached[WHY] = NO_ENTRIES
                 return 0
         if player == CHANCE:
-            c = draw(space.state, space.probabilities, actions)
-            p = space.probabilities[c]
-            enter(walk[n], numbered + c, 1.0, e.weight, e.probability * p)
+            if k == 0 and len(root.proposed) > 0:
+                c = draw(space.state, root.proposed, actions)
+                p, correction = root.proposed[c], root.correction[c]
+            else:
+                c = draw(space.state, space.probabilities, actions)
+                p = space.probabilities[c]
+            enter(walk[n], numbered + c, 1.0, e.weight * correction, e.probability * p)
         elif player != TERMINAL:
             I = meet(own, known, space, k, player, actions)
             if I < 0:
@@ -196,6 +310,7 @@ def walk_down(
             if player >= 0:
                 space.came[m, player] = start + a
             arrive(rules, known, space, m)
+            nodes[walk[m].node].correction = correction
         numbered += actions
         n += e.num_sampled
         k += 1
@@ -213,7 +328,7 @@ def walk_up(own: Known, space: Walkspace, tables: Tables, rule: int, i: int, n: 
 @routine
 def sample_lane(
     rules: Addresses,
-    root: Int64s,
+    root: Root,
     own: Known,
     known: Known,
     space: Walkspace,
@@ -236,7 +351,7 @@ def sample_lane(
 @routine
 def sample_lanes(
     rules: Addresses,
-    root: Int64s,
+    root: Root,
     own: Known,
     known: Known,
     space: Walkspace,
@@ -275,7 +390,7 @@ def has_room_for_all(own: Known, known: Known, merged: Merged) -> bool:
 @routine
 def iterate_rules(
     rules: Addresses,
-    root: Int64s,
+    root: Root,
     own: Known,
     known: Known,
     space: Walkspace,
@@ -309,7 +424,7 @@ def iterate_rules(
                 if wrong >= 0:
                     n = wrong % len(own.size)
                     space.reached[n, WHY] = FORGETFUL
-                    space.reached[n, INFOSET] = wrong // len(own.size)
+                    space.reached[n, INFOSET], space.reached[n, AT] = wrong // len(own.size), 0
                     return FORGETFUL
                 who = i if settings.alternating else -1
                 apply_strategy(own, merged, tree, tables, settings, who, 0, 1)
@@ -327,134 +442,3 @@ def restart(space: Walkspace, settings: Settings) -> None:
     """Begin the next batch."""
     for n in range(len(space.reached)):
         space.reached[n, REACHED] = n % min(settings.batch, LANES)
-
-
-class RulesBatch(Batch):
-    """The lanes of a run by rules that compile; see :class:`Batch`."""
-
-    def __init__(self, infosets: Infosets, sampling: Sampling, settings: Settings):
-        super().__init__(infosets, sampling, settings)
-        rules = infosets.rules
-        assert rules is not None
-        self.rules, self.addresses = rules, rules.addresses
-        self.root_state = np.array(rules.root, np.int64)
-        width = room_to_draw(sampling, rules.most_actions, infosets.game)
-        lanes = len(self.own.size)
-        self.space = new_walkspace(self.extent, lanes, width, rules.most_actions)
-        self.make_room(64, 1024)
-        self.turn = np.full(1, -1, np.int64)
-        self.begin()
-
-    def make_room(self, infosets: int, sequences: int) -> None:
-        """Grow the tables of the lanes where they are too short."""
-        self.own = with_room(self.own, self.extent, infosets, sequences)
-
-    def begin(self) -> None:
-        """Begin a batch."""
-        restart(self.space, self.settings)
-
-    def sample(
-        self,
-        t: int,
-        i: int,
-        threads: int = 1,
-        pool: Executor | None = None,
-        share: tuple[int, int] = (0, 1),
-    ) -> None:
-        """Run player i's walks in the lanes first, first + step, …: a process's share."""
-        self.begin()
-        first, step = share
-        turns = range(1, threads)
-        while True:
-            state = self.addresses, self.root_state, self.own, self.infosets.known, self.space
-            tables = self.infosets.tables(NO_PROGRESS), self.settings
-            call = partial(sample_lanes, *state, *tables, t, i)
-            apart = threads * step
-            others = [pool.submit(call, first + n * step, apart) for n in turns] if pool else []
-            stopped = [call(first, apart), *(other.result() for other in others)]
-            if max(stopped) < 0:
-                return
-            for n in stopped:
-                if n >= 0:
-                    self.mend(int(self.space.reached[n, WHY]), n)
-
-    def warm_up(self, progress: Records) -> None:
-        """Compile the kernels; change nothing."""
-        self.run_to(int(progress[0].done), progress)
-        tables = self.infosets.tables(progress), self.settings
-        state = self.addresses, self.root_state, self.own, self.infosets.known, self.space
-        sample_lanes(*state, *tables, 0, 0, len(self.own.size), 1)
-
-    def run_to(self, last: int, progress: Records) -> bool:
-        """Run iterations up to `last`; return whether the tables must grow first."""
-        why = iterate_rules(
-            self.addresses,
-            self.root_state,
-            self.own,
-            self.infosets.known,
-            self.space,
-            self.merged,
-            self.infosets.arrays,
-            self.infosets.tables(progress),
-            self.settings,
-            self.turn,
-            last,
-        )
-        if why == NO_TABLE:
-            self.room_for_all()
-        elif why != DONE:
-            for n in np.flatnonzero(self.space.reached[:, WHY] == why):
-                self.mend(why, int(n))
-        return bool(why != DONE)
-
-    def mend(self, why: int, n: int) -> None:
-        """Make room where a walk of lane n was stopped, or say what is wrong."""
-        space, rules, game = self.space, self.rules, self.infosets.game
-        if why == NO_ENTRIES:
-            entries, nodes = (2 * len(each[0]) + rules.most_actions for each in space[:2])
-            self.space = with_entries(space, entries, nodes)
-        elif why == NO_INFOSETS:
-            self.make_room(
-                2 * int(self.own.size[n, INFOSETS]) + 1,
-                2 * int(self.own.size[n, SEQUENCES]) + rules.most_actions,
-            )
-        elif why == NO_OUTCOME:
-            raise GameError(
-                f"the rules of {game!r} return a number of actions that is not from 1 to "
-                f"most_actions={rules.most_actions}; see cfrlib.check_rules(game)"
-            )
-        else:
-            I = int(space.reached[n, INFOSET])
-            label = rules.decision(self.own.states[n, I]).infoset
-            raise GameError(
-                f"the rules of {game!r} give the key of infoset {label!r} to histories with "
-                "other actions, another player, or to which the player came by other actions; "
-                "the key must hold all that the player knows; see cfrlib.check_rules(game)"
-            )
-
-    def take(self, i: int, first: int, step: int) -> Part:
-        """Return and forget the sums of player i's lanes first, first + step, …."""
-        lanes = self.lanes_of(i, first, step)
-        return Part([(n, take_lane(self.own, n)) for n in lanes], [], {})
-
-    def add(self, part: Part) -> None:
-        """Take over sums from another process."""
-        for n, lane in part.lanes:
-            self.make_room(*lane.size[: SEQUENCES + 1].tolist())
-            put_lane(self.own, n, lane)
-
-    def merge(self) -> None:
-        """Enter the infosets that all lanes met in the table of the run."""
-        self.room_for_all()
-        wrong = self.enter()
-        if wrong:
-            n, self.space.reached[wrong[0], INFOSET] = wrong
-            self.mend(FORGETFUL, n)
-
-    def discard(self) -> None:
-        """Discard all walks since the last update."""
-        super().discard()
-        self.begin()
-
-
-NO_PROGRESS: Records = records(1, PROGRESS)

@@ -13,7 +13,7 @@ import pytest
 import cfrlib as cfr
 from cfrlib import MCCFR, RobustSampling
 from cfrlib.games import LiarsDice
-from cfrlib.montecarlo import replicas, workers
+from cfrlib.large import replicas, workers
 
 
 class InPython(LiarsDice):
@@ -47,7 +47,7 @@ def begin(game, options, **more):
 def same(a, b):
     """Whether two runs hold the same infosets in the same order, with the same numbers."""
     mine, theirs = (run._state() for run in (a, b))
-    names, others = (run._met.names(0, run._met.num_infosets) for run in (a, b))
+    names, others = (run._tree.names(0, run._tree.num_infosets) for run in (a, b))
     return (
         a.nodes == b.nodes
         and names == others
@@ -74,7 +74,7 @@ class Cluster:
         for task in tasks:
             if self.calls == self.lose and answers:
                 raise OSError("a worker was lost")
-            workers._kept = self.kept[self.rng.integers(len(self.kept))]
+            workers._cached = self.kept[self.rng.integers(len(self.kept))]
             sent = pickle.dumps((call, task))
             self.sizes.append(len(sent))
             there, its_task = pickle.loads(sent)
@@ -86,7 +86,7 @@ class Cluster:
 @pytest.fixture
 def cluster(monkeypatch):
     """Return a function that puts an imitated cluster in place of joblib's backend."""
-    monkeypatch.setattr(workers, "_kept", {})
+    monkeypatch.setattr(workers, "_cached", {})
 
     def start(size, **options):
         imitated = Cluster(size, **options)
@@ -119,10 +119,10 @@ def test_tasks_bring_only_what_changed(cluster):
     options = {"sampling": "outcome", "batch": 2, "seed": 0, "on_demand": True}
     imitated = cluster(1)
     run = MCCFR(GAMES["rules that compile"], jobs=1, **options).run(100)
-    full = len(pickle.dumps(run._versions.changes(run._met, None)))
+    full = len(pickle.dumps(run._walks.versions.changes(run._tree, None)))
     assert max(imitated.sizes[-20:]) < full / 2
-    kept = [numbers for _, numbers in run._versions.changed.values()]
-    assert sum(map(len, kept)) <= run._met.num_infosets
+    kept = [numbers for _, numbers in run._walks.versions.changed.values()]
+    assert sum(map(len, kept)) <= run._tree.num_infosets
 
 
 @each_game
@@ -137,7 +137,7 @@ def test_a_lost_worker_costs_a_batch_and_no_number(cluster, game):
 
 
 @each_game
-@pytest.mark.parametrize("part", ["add", "merge"])
+@pytest.mark.parametrize("part", ["add", "enter"])
 def test_an_interrupt_while_sums_are_added_costs_a_batch_and_no_number(
     cluster, monkeypatch, game, part
 ):
@@ -199,15 +199,14 @@ def test_saved_runs_go_on_in_workers(cluster, game, tmp_path):
     assert same(alone, shared)
 
 
-def test_a_complete_tree_goes_on_in_workers(tmp_path):
-    game, options = cfr.games.KuhnPoker(), {"sampling": "external", "batch": 5, "seed": 1}
-    run = MCCFR(game, **options).run(4)
+def test_a_complete_tree_does_not_go_on_in_workers(tmp_path):
+    game = cfr.games.KuhnPoker()
+    run = MCCFR(game, batch=5, seed=1).run(4)
     run.save(tmp_path / "run.npz")
-    shared = MCCFR.load(tmp_path / "run.npz", game, jobs=1, threads=1)
-    assert (shared.jobs, shared.threads) == (1, 1)
-    assert run.run(4).average == shared.run(4).average
-    with pytest.raises(ValueError, match="jobs must be at least 1"):
-        MCCFR.load(tmp_path / "run.npz", game, jobs=0)
+    assert MCCFR.load(tmp_path / "run.npz", game, threads=1).run(4).average == run.run(4).average
+    for jobs, why in ((1, r"^jobs= is for .*threads="), (0, "jobs must be at least 1")):
+        with pytest.raises(ValueError, match=why):
+            MCCFR.load(tmp_path / "run.npz", game, jobs=jobs)
 
 
 class Broken(InPython):

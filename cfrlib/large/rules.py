@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from ctypes import CFUNCTYPE, POINTER, c_int64, cast
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import float64, int64, types
+from numba import config, float64, int64, types
 from numba.extending import intrinsic
 
 from cfrlib.core.checks import whole_number
@@ -60,9 +61,34 @@ def _prefetch(typing: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.intp), generate
 
 
+@intrinsic
+def _pointer(typing: Any, address: Any) -> Any:
+    """Return a pointer to the integers at an address, for `carray`."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.inttoptr(values[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(int64)(int64), generate  # type: ignore[no-untyped-call]
+
+
 # Otherwise a type checker counts the first argument.
 invoke: Any = _invoke
 prefetch: Any = _prefetch
+pointer: Any = _pointer
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+
+    def invoke(address: Any, args: Any) -> Any:
+        """Call a function, or the one at an address."""
+        if callable(address):
+            return address(*args)
+        return CFUNCTYPE(c_int64, *[c_int64] * len(args))(int(address))(*map(int, args))
+
+    def prefetch(array: Any, index: Any) -> None:
+        """Do nothing."""
+
+    def pointer(address: Any) -> Any:
+        """Return a pointer to integers."""
+        return cast(int(address), POINTER(c_int64))
 
 
 @inlined
@@ -79,6 +105,18 @@ class Addresses(NamedTuple):
     step: int
     payoffs: int
     key: int
+
+
+def addresses_of(*functions: Any) -> tuple[Addresses, list[Any]]:
+    """Compile five functions; return their addresses, valid while the compiled ones live."""
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return Addresses(*functions), []
+    arguments: Any = (Numbers,), (Numbers, Numbers, Reals), (Numbers, int64), (Numbers, Reals)
+    compiled = [
+        callback(function, int64(*kinds))
+        for function, kinds in zip(functions, (*arguments, (Numbers,)), strict=True)
+    ]
+    return Addresses(*[each.address for each in compiled]), compiled
 
 
 @dataclass(frozen=True)
@@ -137,8 +175,15 @@ class Rules:
     decision: Callable[[State], Decision]
     most_actions: int
 
+    in_python = False
+
     def __post_init__(self) -> None:
         whole_number("most_actions", self.most_actions, 1)
+
+    def names(self, keys: Any, states: Any) -> tuple[list[str], list[tuple[Action, ...]]]:
+        """Return labels and actions of some infosets."""
+        at = [self.decision(s) for s in states]
+        return [node.infoset for node in at], [tuple(node.actions) for node in at]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone, because addresses are those of one process."""
@@ -147,19 +192,10 @@ class Rules:
     @cached_property
     def addresses(self) -> Addresses:
         """The addresses of the compiled functions."""
-        compiled = [
-            callback(function, int64(*arguments))
-            for function, arguments in (
-                (self.player, (Numbers,)),
-                (self.legal, (Numbers, Numbers, Reals)),
-                (self.step, (Numbers, int64)),
-                (self.payoffs, (Numbers, Reals)),
-                (self.key, (Numbers,)),
-            )
-        ]
-        object.__setattr__(self, "_compiled", compiled)  # addresses are valid while these live
-        addresses: Any = [each.address for each in compiled]
-        return Addresses(*addresses)
+        functions = self.player, self.legal, self.step, self.payoffs, self.key
+        addresses, compiled = addresses_of(*functions)
+        object.__setattr__(self, "_compiled", compiled)
+        return addresses
 
 
 def rules_of(game: Game) -> Rules | None:

@@ -1,8 +1,7 @@
-"""A game tree, complete or expanded on demand.
+"""A tree that grows: the part of a game too large to compile that walks have visited.
 
-The tree of a game that compiles is complete from the start. In a larger game a history is
-expanded when a walk first visits it, and an infoset is added with its first history. Kernels
-read the same arrays in both cases.
+A history is expanded when a walk first visits it, and an infoset is added with its first
+history. Kernels read the same arrays as those of a complete tree.
 """
 
 from __future__ import annotations
@@ -11,71 +10,30 @@ import copy
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from cfrlib.core.checks import choice
-from cfrlib.core.tree import (
-    CHANCE,
-    TERMINAL,
-    Floats,
-    Ints,
-    RuleChecker,
-    TooLarge,
-    Tree,
-    compile,
-    compiles,
-)
+from cfrlib.core.tree import CHANCE, TERMINAL, Floats, RuleChecker
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal
-
-UNKNOWN = -3
-
-
-# Record arrays, because a walk reads most fields of one history or infoset at a time. NumPy's
-# types do not know the fields: `nodes[k].player` acts at history k.
-Records: TypeAlias = Any
-NODE = np.dtype(
-    [
-        ("player", "i4"),  # 0, 1, …, or CHANCE, TERMINAL, UNKNOWN
-        ("infoset", "u4"),  # at decisions; unsigned, so that indexing need not test the sign
-        ("first_child", "i4"),  # siblings are contiguous
-        ("num_children", "i4"),
-        ("probability", "f8"),  # of the last step, if it is sampled by chance
-        ("cumulative", "f8"),  # the same, summed over the siblings up to this one
-        ("correction", "f8"),  # f_c / σ'_c of the last step; 1 without a proposal
-    ],
-    align=True,
+from cfrlib.montecarlo.tree_records import (
+    INFOSET,
+    NODE,
+    UNKNOWN,
+    Records,
+    TreeArrays,
+    proposed,
 )
-INFOSET = np.dtype(
-    [
-        ("player", "i4"),
-        ("start", "i4"),  # its sequences are start … stop - 1
-        ("stop", "i4"),
-        ("parent", "i4"),  # its player's sequence before it
-    ],
-    align=True,
-)
-
-
-class TreeArrays(NamedTuple):
-    """The arrays of a :class:`PartialTree` that kernels read."""
-
-    nodes: Records
-    utility: Floats
-    infosets: Records
-    owner: Ints
+from cfrlib.montecarlo.updates import Tables, make_uniform
 
 
 class PartialTree(RuleChecker):
-    """A game tree, complete or expanded on demand.
+    """A game tree that is expanded on demand.
 
     Attributes
     ----------
     game : Game
         The rules.
-    is_complete : bool
-        Whether all histories are expanded.
     nodes, infosets : record arrays of NODE and INFOSET
         Like the next two, they may be longer than needed. Each infoset comes after its
         player's earlier ones.
@@ -93,9 +51,10 @@ class PartialTree(RuleChecker):
         Actions of the infosets.
     """
 
+    is_complete = False
+
     def __init__(self, game: Game, proposal: Mapping[Action, float] | None = None):
         super().__init__(game)
-        self.is_complete = False
         self.num_histories, self.num_infosets = 1, 0
         self.num_sequences = game.num_players  # the empty ones
         self.labels: list[str] = []
@@ -108,38 +67,6 @@ class PartialTree(RuleChecker):
         self._proposal = proposal
         self._history: dict[int, History] = {0: game.root()}  # not expanded yet
         self._sequence = np.arange(game.num_players, dtype=np.int32)[None, :]
-
-    @classmethod
-    def of(cls, tree: Tree, proposal: Mapping[Action, float] | None = None) -> PartialTree:
-        """Return the complete tree of a compiled game."""
-        self = cls(tree.game, proposal)
-        self.is_complete = True
-        self.num_histories, self.num_infosets = tree.num_histories, tree.num_infosets
-        self.num_sequences = int(tree.player_sequences[-1])
-        self.labels, self.actions_at = tree.infoset_label, tree.infoset_actions
-        nodes: Records = np.recarray(tree.num_histories, NODE)
-        self.nodes = nodes
-        nodes.player, nodes.infoset = tree.player, np.maximum(tree.infoset, 0)
-        nodes.first_child, nodes.num_children = tree.first_child, tree.num_children
-        nodes.probability, nodes.cumulative, nodes.correction = tree.probability, 1.0, 1.0
-        root = slice(1, 1 + int(tree.num_children[0]))
-        nodes.probability[root], nodes.correction[root] = self._propose(
-            int(tree.player[0]), tree.action[root], tree.probability[root]
-        )
-        for k in np.flatnonzero(tree.player == CHANCE):
-            siblings = slice(tree.first_child[k], tree.first_child[k] + tree.num_children[k])
-            nodes.cumulative[siblings] = np.cumsum(nodes.probability[siblings])
-        self.utility = tree.utility
-        infosets: Records = np.recarray(tree.num_infosets, INFOSET)
-        self.infosets = infosets
-        count = np.array([len(actions) for actions in self.actions_at], np.int32)
-        infosets.player, infosets.parent = tree.infoset_player, tree.infoset_parent
-        infosets.start, infosets.stop = tree.infoset_start, tree.infoset_start + count
-        self.owner = np.full(self.num_sequences, -1, np.int32)
-        pairs = np.ones(self.num_sequences, bool)
-        pairs[tree.player_sequences[:-1]] = False
-        self.owner[pairs] = np.repeat(np.arange(self.num_infosets), count)
-        return self
 
     @property
     def arrays(self) -> TreeArrays:
@@ -170,7 +97,7 @@ class PartialTree(RuleChecker):
             _plain(self.nodes)["infoset"][k] = self._enter_infoset(k, node)
             player, actions = node.player, tuple(node.actions)
             if k == 0:  # raises an error if there is a proposal
-                self._propose(player, (), np.zeros(0))
+                proposed(self.game, self._proposal, player, (), np.zeros(0))
         elif isinstance(node, Chance):
             self.check_chance(k, node.probabilities)
             player, actions = CHANCE, tuple(node.probabilities)
@@ -188,7 +115,7 @@ class PartialTree(RuleChecker):
         first, stop = self.num_histories, self.num_histories + len(actions)
         if stop > len(self.utility):
             self.nodes, self.utility, self._sequence = (
-                grown(array, stop) for array in (self.nodes, self.utility, self._sequence)
+                enlarged(array, stop) for array in (self.nodes, self.utility, self._sequence)
             )
         new, nodes = slice(first, stop), _plain(self.nodes)
         nodes["first_child"][k], nodes["num_children"][k] = first, len(actions)
@@ -206,7 +133,9 @@ class PartialTree(RuleChecker):
         """Store the probabilities of the children of `k`."""
         new = _plain(self.nodes)[self.num_histories - len(actions) : self.num_histories]
         if k == 0:
-            probability, new["correction"] = self._propose(CHANCE, actions, probability)
+            probability, new["correction"] = proposed(
+                self.game, self._proposal, CHANCE, actions, probability
+            )
         new["probability"], new["cumulative"] = probability, np.cumsum(probability)
 
     def _enter_infoset(self, k: int, node: Decision) -> int:
@@ -231,50 +160,15 @@ class PartialTree(RuleChecker):
         """Add an infoset and its sequences."""
         I, start = self.num_infosets, self.num_sequences
         stop = start + len(actions)
-        self.infosets, self.owner = grown(self.infosets, I + 1), grown(self.owner, stop)
+        self.infosets, self.owner = enlarged(self.infosets, I + 1), enlarged(self.owner, stop)
         _plain(self.infosets)[I] = (player, start, stop, arrived_by)
         self.owner[start:stop] = I
         self.labels.append(label)
         self.actions_at.append(actions)
         self.num_infosets, self.num_sequences = I + 1, stop
 
-    def _propose(
-        self, player: int, actions: Sequence[Action], probability: Floats
-    ) -> tuple[Floats, Floats]:
-        """Return sampling probabilities of the root's outcomes, and their corrections."""
-        if self._proposal is None:
-            return probability, np.ones(len(actions))
-        if player != CHANCE:
-            raise ValueError(
-                f"a proposal is for a first event of chance, but {self.game!r} begins with a "
-                "decision; leave it out"
-            )
-        if not isinstance(self._proposal, Mapping):
-            raise ValueError(
-                "a proposal is a dictionary from outcome to probability, e.g. "
-                f"{{{actions[0]!r}: 0.5, ...}}; got {self._proposal!r}"
-            )
-        proposed = np.array([self._proposal.get(a, 0.0) for a in actions], np.float64)
-        missing = [
-            a
-            for a, p, f in zip(actions, proposed, probability, strict=True)
-            if f > 0 and p == 0
-        ]
-        unknown = [a for a in self._proposal if a not in actions]
-        if missing or unknown or not (proposed >= 0).all() or abs(proposed.sum() - 1) > 1e-9:
-            wrong = f"nothing to {missing[0]!r}" if missing else f"{dict(self._proposal)!r}"
-            raise ValueError(
-                f"the proposal gives {wrong}; give every outcome of the first event of chance "
-                f"a probability above 0, all of them summing to 1: {list(actions)[:8]!r}"
-            )
-        return proposed, np.divide(
-            probability, proposed, out=np.ones(len(proposed)), where=proposed > 0
-        )
-
     def copy(self) -> PartialTree:
-        """Return a copy that is expanded independently; a complete tree returns itself."""
-        if self.is_complete:
-            return self
+        """Return a copy that is expanded independently."""
         other = copy.copy(self)
         for name, thing in vars(self).items():
             if isinstance(thing, (np.ndarray, list, dict)):
@@ -290,9 +184,8 @@ class PartialTree(RuleChecker):
         return Snapshot(self)
 
     def __repr__(self) -> str:
-        extent = "complete:" if self.is_complete else "expanded so far:"
         return (
-            f"{self.game!r}, {extent} {self.num_histories:,} histories, "
+            f"{self.game!r}, expanded so far: {self.num_histories:,} histories, "
             f"{self.num_infosets:,} infosets"
         )
 
@@ -340,40 +233,33 @@ class Snapshot:
         return self
 
 
-def initial_tree(
-    game: Game, on_demand: bool | None = None, proposal: Mapping[Action, float] | None = None
-) -> PartialTree:
-    """Return the tree before the first walk; complete if the game compiles, unless `on_demand`.
-
-    Raises
-    ------
-    TooLarge
-        If the game does not compile and `on_demand` is False.
-    ValueError
-        If `on_demand` is not True, False or None.
-    """
-    choice("on_demand", on_demand, (True, False, None))
-    if on_demand or (on_demand is None and not compiles(game)):
-        return PartialTree(game, proposal)
-    try:
-        return PartialTree.of(compile(game), proposal)
-    except TooLarge:
-        if on_demand is False:
-            raise
-        return PartialTree(game, proposal)
-
-
 def _plain(records: Records) -> Any:
     """Return the same array without attribute access, which is slow in the interpreter."""
     return records.view(np.ndarray)
 
 
-def records(shape: int | tuple[int, ...], dtype: np.dtype[np.void]) -> Records:
-    """Return new records, all zero."""
-    return np.zeros(shape, dtype).view(np.recarray)
+def with_room_for(tables: Tables, tree: PartialTree, before: int) -> Tables:
+    """Return tables with room for all infosets, uniform from infoset `before` on.
+
+    Arrays that are long enough are returned as they are.
+    """
+    infosets, sequences = len(tree.infosets), len(tree.owner)
+    learned = sequences if tables.baseline.shape[1] else 0
+    tables = tables._replace(
+        table=enlarged(tables.table, sequences),
+        last_update=enlarged(tables.last_update, infosets),
+        baseline=enlarged(tables.baseline, learned, axis=1),
+    )
+    make_uniform(tree.infosets, tables.table, before, tree.num_infosets)
+    return tables
 
 
-def grown(array: Any, size: int, axis: int = 0) -> Any:
+def no_infosets(game: Game) -> Snapshot:
+    """Return the snapshot before the first walk."""
+    return PartialTree(game).snapshot()
+
+
+def enlarged(array: Any, size: int, axis: int = 0) -> Any:
     """Return the array if it has that length along the axis, otherwise a longer copy.
 
     It is much longer, because memory is only occupied when it is written to.

@@ -1,4 +1,4 @@
-"""Batches shared among threads, processes and a cluster lead to the same numbers."""
+"""Batches shared among threads or on a cluster lead to the same numbers."""
 
 import pickle
 import sys
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import cfrlib as cfr
-from cfrlib.montecarlo import mccfr, workers
+from cfrlib.large import workers
+from cfrlib.montecarlo import mccfr
 
 CASES = {
     "external": {"sampling": "external", "batch": 40},
@@ -55,23 +56,9 @@ def test_small_batches_are_not_shared(leduc):
     assert "_pool" not in run.__dict__
 
 
-@pytest.mark.slow
-@case
-def test_runs_do_not_depend_on_processes(leduc, options):
-    alone = cfr.MCCFR(leduc, seed=1, threads=1, **options).run(6)
-    shared = cfr.MCCFR(leduc, seed=1, jobs=2, **options).run(6)
-    assert same(alone, shared)
-
-
-@pytest.mark.slow
-def test_processes_use_the_proposal(leduc):
-    deals = leduc.node(leduc.root()).actions
-    weight = np.arange(1.0, len(deals) + 1)
-    proposal = dict(zip(deals, weight / weight.sum(), strict=True))
-    options = {"proposal": proposal, "batch": 20, "seed": 2}
-    alone = cfr.MCCFR(leduc, **options).run(4)
-    assert same(alone, cfr.MCCFR(leduc, jobs=2, **options).run(4))
-    assert not same(alone, cfr.MCCFR(leduc, batch=20, seed=2).run(4))
+def test_processes_on_a_compiled_game_are_refused(leduc):
+    with pytest.raises(ValueError, match="LeducPoker.* compiles; share .* threads="):
+        cfr.MCCFR(leduc, jobs=2)
 
 
 @pytest.mark.slow
@@ -84,9 +71,9 @@ def test_runs_do_not_depend_on_a_cluster(leduc):
     }
     options = {"variant": "cfr+", "sampling": cfr.RobustSampling(2), "batch": 100, "seed": 3}
     dice = cfr.games.LiarsDice(3)
-    games = [(leduc, False), (leduc, True), (dice, True)]  # tree, rules in Python, compiled
+    games = [leduc, dice]  # rules in Python, and rules that compile
     alone, shared = (
-        [cfr.MCCFR(game, on_demand=lazy, **options, **more) for game, lazy in games]
+        [cfr.MCCFR(game, on_demand=True, **options, **more) for game in games]
         for more in ({"threads": 1}, {"jobs": -1})
     )
     with dask.config.set(timeouts):
@@ -101,25 +88,11 @@ def test_runs_do_not_depend_on_a_cluster(leduc):
         assert same(one.run(10), other)
 
 
-def test_worker_caches_a_few_games():
-    baseline = np.zeros((2, 0))
-    for n in range(workers.CACHE_SIZE + 3):
-        run = cfr.MCCFR(cfr.games.KuhnPoker(3 + n), batch=4, seed=0)
-        task = workers.Task(
-            run._run_id,
-            run.game,
-            None,
-            run._settings,
-            run._sizes,
-            4,
-            0,
-            1,
-            1,
-            0,
-        )
-        results = workers.work(task, np.array(run._tables.table.sigma), baseline)
-        assert [result.lane for result in results] == [0, 1, 2, 3]
-    assert len(workers._kept) == workers.CACHE_SIZE
+def test_worker_keeps_what_the_last_runs_need():
+    made = [workers.cached_for_run(f"run {n}", list) for n in range(workers.CACHE_SIZE + 3)]
+    last = f"run {workers.CACHE_SIZE + 2}"
+    assert workers.cached_for_run(last, list) is made[-1]
+    assert len(workers._cached) == workers.CACHE_SIZE
 
 
 def test_pickled_game_has_no_memo(leduc):
@@ -134,7 +107,7 @@ def test_pickled_game_has_no_memo(leduc):
 def test_error_without_joblib_says_how_to_install_it(leduc, monkeypatch):
     monkeypatch.setitem(sys.modules, "joblib", None)
     with pytest.raises(ImportError, match="pip install joblib"):
-        cfr.MCCFR(leduc, batch=4, jobs=2).run(1)
+        cfr.MCCFR(leduc, batch=4, jobs=2, on_demand=True).run(1)
 
 
 @pytest.mark.parametrize("options", [{"jobs": 0}, {"jobs": -2}, {"jobs": 1.5}])
