@@ -41,6 +41,7 @@ from cfrlib.deep.policy import Encoder, Network, Policy
 from cfrlib.deep.traversal import TraversalSettings
 from cfrlib.deep.whole_tree import WholeTree
 from cfrlib.game import Game
+from cfrlib.large.partial_tree import PartialTree
 from cfrlib.montecarlo.schemes import Sampling, Scheme, find_sampling, from_file, in_file
 from cfrlib.montecarlo.state import OnTree
 from cfrlib.regret import find_variant
@@ -168,6 +169,7 @@ class DeepCFR(OnTree, Run):
                 f"jobs={jobs!r}, baseline={baseline!r}"
             )
         self._plant(game, on_demand)
+        self._tree = None if self.is_complete else PartialTree(game)  # for its empty labels
         batch = None if self.is_complete else USUAL_BATCH
         self.advantage = advantage or Training(batch=batch)
         self.strategy = strategy or Training(batch=batch)

@@ -39,8 +39,6 @@ class WholeTree:
     ----------
     form : SequenceForm
         The game.
-    arrays : TreeArrays
-        Its tree.
     sampling, advantage, strategy, features
         As for :class:`DeepCFR`.
     baseline : float or None

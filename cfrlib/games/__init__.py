@@ -26,6 +26,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Coyote":
+    if name == "Coyote":  # the largest, and no game of chapters 1 to 8
         return wings.load(name)
     raise AttributeError(f"module 'cfrlib.games' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "Coyote"})
