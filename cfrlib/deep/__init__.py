@@ -7,7 +7,6 @@ from cfrlib.core.extras import require
 
 require("cfrlib.deep", "deep", "jax", "flax", "optax")
 
-from cfrlib.core.words import encode, hashed
 from cfrlib.deep.deep_cfr import DeepCFR
 from cfrlib.deep.double_neural import DoubleNeural
 from cfrlib.deep.features import spell
@@ -15,6 +14,7 @@ from cfrlib.deep.memory import Memory
 from cfrlib.deep.networks import MLP, Reader, Training
 from cfrlib.deep.policy import Policy
 from cfrlib.deep.responder import Responder
+from cfrlib.words import encode, hashed
 
 __all__ = [
     "MLP",

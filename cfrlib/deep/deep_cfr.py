@@ -30,7 +30,6 @@ from cfrlib.core.checks import choice, real_number, whole_number
 from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.rng import new_key
 from cfrlib.core.tree import Floats, check_game
-from cfrlib.core.words import hashed
 from cfrlib.deep.feature_rows import Form
 from cfrlib.deep.features import check_digest
 from cfrlib.deep.growing_tree import USUAL_BATCH, GrowingTree
@@ -48,6 +47,7 @@ from cfrlib.regret import find_variant
 from cfrlib.run import Measured, Run
 from cfrlib.solution import Solution
 from cfrlib.strategy import InfosetTable, Strategy
+from cfrlib.words import hashed
 
 AVERAGES = ("network", "mixture")
 

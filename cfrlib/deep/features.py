@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cfrlib.core.files import Mismatch, PathLike
 from cfrlib.core.tree import Tree
-from cfrlib.core.words import encode, split
+from cfrlib.words import encode, split
 
 Words: TypeAlias = npt.NDArray[np.int32]
 Features: TypeAlias = npt.NDArray[np.float32] | Words

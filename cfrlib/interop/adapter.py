@@ -23,7 +23,6 @@ from open_spiel.python import policy as their_policy  # type: ignore[import-unty
 from cfrlib.core.memo import remembered
 from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import TERMINAL, compile, compiles, name_history
-from cfrlib.core.words import columns_of, encode, hashed
 from cfrlib.game import (
     Action,
     Decision,
@@ -36,6 +35,7 @@ from cfrlib.game import (
     history_label,
 )
 from cfrlib.interop.names import Infoset
+from cfrlib.words import columns_of, encode, hashed
 
 PROBES = 1_000  # random games that show which actions a game has that does not compile
 LONGEST = 1_000_000  # actions in such a game

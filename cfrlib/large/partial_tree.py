@@ -51,8 +51,6 @@ class PartialTree(RuleChecker):
         Actions of the infosets.
     """
 
-    is_complete = False
-
     def __init__(self, game: Game, proposal: Mapping[Action, float] | None = None):
         super().__init__(game)
         self.num_histories, self.num_infosets = 1, 0

@@ -219,7 +219,6 @@ class Infosets:
         What kernels read of a tree; there are no histories.
     """
 
-    is_complete = False
     infosets: Records
     owner: Ints
     baseline: Floats

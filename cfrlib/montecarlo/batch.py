@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from cfrlib.core.tree import compile
 from cfrlib.game import Action, Game
 from cfrlib.montecarlo import updates
 from cfrlib.montecarlo.schemes import Sampling, most_entries, room_to_draw
-from cfrlib.montecarlo.tree_records import TreeArrays, TreeRecords
+from cfrlib.montecarlo.tree_records import TreeRecords
 
 
 class TreeBatch:
@@ -65,10 +66,8 @@ class TreeBatch:
         self.turn = np.full(1, -1, np.int64)
 
     @property
-    def state_of_kernels(
-        self,
-    ) -> tuple[TreeArrays, updates.Tables, updates.Settings, updates.Lanes]:
-        """What the kernels read and write."""
+    def state_of_kernels(self) -> Any:
+        """What the kernels read and write: TreeArrays, Tables, Settings and Lanes."""
         return self.tree.arrays, self.tables, self.settings, self.lanes
 
     def warm_up(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from cfrlib import wings
 from cfrlib.core.checks import choice
-from cfrlib.core.files import Array, Described, Saved
+from cfrlib.core.files import Array, Saved
 from cfrlib.core.sequence import SequenceForm, sequence_form
 from cfrlib.core.tree import Floats, TooLarge, compiles
 from cfrlib.game import Game
@@ -62,11 +62,10 @@ class OnTree:
         return self._form or self._tree.snapshot()
 
     @classmethod
-    def _labels_in(cls, file: Saved, game: Game) -> Described:
+    def _labels_in(cls, file: Saved, game: Game) -> Any:
         """Return an object that labels the infosets of a file."""
         if file.header["options"].get("on_demand"):
-            labels: Described = wings.load("no_infosets")(game)
-            return labels
+            return wings.load("no_infosets")(game)
         return sequence_form(game)
 
     def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:

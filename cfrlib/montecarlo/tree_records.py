@@ -81,8 +81,6 @@ class TreeRecords:
         Actions of the infosets.
     """
 
-    is_complete = True
-
     def __init__(self, tree: Tree, proposal: Mapping[Action, float] | None = None):
         self.game = tree.game
         self.num_histories, self.num_infosets = tree.num_histories, tree.num_infosets
@@ -111,15 +109,6 @@ class TreeRecords:
         pairs[tree.player_sequences[:-1]] = False
         self.owner[pairs] = np.repeat(np.arange(self.num_infosets), count)
         self.arrays = TreeArrays(self.nodes, self.utility, self.infosets, self.owner)
-
-    def copy(self) -> TreeRecords:
-        """Return itself: it never changes."""
-        return self
-
-    def __repr__(self) -> str:
-        return (
-            f"{self.game!r}, {self.num_histories:,} histories, {self.num_infosets:,} infosets"
-        )
 
 
 def proposed(

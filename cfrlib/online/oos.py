@@ -326,7 +326,7 @@ class OOS(Sampled):
 
     def _run(self, end: int, nodes_end: int) -> None:
         """Run iterations up to `end`, or until `nodes_end` histories have been visited."""
-        if self._tree.is_complete:
+        if self.is_complete:
             state = self._tables, self._settings, self._target, self._workspace
             targeting.iterate_targeted(
                 self._tree.arrays, *state, self.iterations + 1, end, nodes_end
@@ -494,7 +494,7 @@ class OOS(Sampled):
 
     def _look_ahead_of_all(self) -> None:
         """Mark OUT unexpanded histories that do not lead to the target."""
-        if self._tree.is_complete:
+        if self.is_complete:
             return
         tree, (marks, *_), n = self._tree, self._target, self._tree.num_histories
         ways = (marks.mark[:n] == targeting.TOWARD) & (tree.nodes.player[:n] != UNKNOWN)
@@ -565,7 +565,7 @@ class OOS(Sampled):
         if number is not None and number < tree.num_infosets:
             return number
         some = ", ".join(map(repr, tree.labels[:6]))
-        if tree.is_complete:
+        if self.is_complete:
             raise KeyError(f"no infoset {label!r}; {self.game!r} has {some}")
         raise KeyError(
             f"infoset {label!r} has not been visited yet: name it by one of its histories, "
@@ -603,7 +603,8 @@ class OOS(Sampled):
     def copy(self, seed: int | None = None) -> Self:
         """Return an independent copy of the player, optionally with a new seed."""
         other = copy.copy(self)
-        other._tree = self._tree.copy()
+        if not self.is_complete:
+            other._tree = self._tree.copy()
         other._tables = updates.Tables._make(table.copy() for table in self._tables)
         other._workspace = targeting.SearchWorkspace._make(
             array.copy() for array in self._workspace

@@ -12,10 +12,10 @@ from listing import listing
 
 import cfrlib as cfr
 from cfrbook.museum import LADDER, checks
+from cfrlib.online.plain import OnlineOutcomeSampling
 from cfrlib.plain import (
     ExternalSamplingSolver,
     Family,
-    OnlineOutcomeSampling,
     OutcomeSamplingSolver,
     RobustSamplingSolver,
     Vanilla,

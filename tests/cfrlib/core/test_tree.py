@@ -334,9 +334,9 @@ def test_a_game_that_was_compiled_with_a_higher_limit_is_used_as_it_is(monkeypat
     monkeypatch.setattr("cfrlib.core.tree.is_huge", lambda game: True)
     game = KuhnPoker(cards=4)
     with pytest.warns(RuntimeWarning, match="more than 10 histories"):
-        assert not cfr.MCCFR(game, seed=0)._tree.is_complete
+        assert not cfr.MCCFR(game, seed=0).is_complete
     cfr.compile(game)
-    assert cfr.MCCFR(game, seed=0)._tree.is_complete
+    assert cfr.MCCFR(game, seed=0).is_complete
 
 
 def test_a_game_that_is_too_large_and_unsound_is_a_game_error():

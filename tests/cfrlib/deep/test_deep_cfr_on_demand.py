@@ -376,7 +376,7 @@ def test_responder_errors(trained):
 def test_six_player_coyote_is_not_compiled():
     """It has 1.9 billion histories."""
     run = DeepCFR(Coyote(6), average="mixture", **OPTIONS).run(2)
-    assert not run._tree.is_complete
+    assert not run.is_complete
     assert run.nodes > 60 * 6 * 2
     assert math.isfinite(np.mean(run.losses))
     nodes = [Coyote(6).node((1, 2, 3, 4, 5, 10)), Coyote(6).node((1,) * 4 + (2,) * 2 + ("+1",))]

@@ -203,7 +203,9 @@ def test_a_complete_tree_does_not_go_on_in_workers(tmp_path):
     game = cfr.games.KuhnPoker()
     run = MCCFR(game, batch=5, seed=1).run(4)
     run.save(tmp_path / "run.npz")
-    assert MCCFR.load(tmp_path / "run.npz", game, threads=1).run(4).average == run.run(4).average
+    assert (
+        MCCFR.load(tmp_path / "run.npz", game, threads=1).run(4).average == run.run(4).average
+    )
     for jobs, why in ((1, r"^jobs= is for .*threads="), (0, "jobs must be at least 1")):
         with pytest.raises(ValueError, match=why):
             MCCFR.load(tmp_path / "run.npz", game, jobs=jobs)

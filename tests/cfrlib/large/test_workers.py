@@ -57,7 +57,7 @@ def test_small_batches_are_not_shared(leduc):
 
 
 def test_processes_on_a_compiled_game_are_refused(leduc):
-    with pytest.raises(ValueError, match="LeducPoker.* compiles; share .* threads="):
+    with pytest.raises(ValueError, match=r"LeducPoker.* compiles; share .* threads="):
         cfr.MCCFR(leduc, jobs=2)
 
 

@@ -871,7 +871,7 @@ def test_game_too_large_to_compile_is_expanded_on_demand(monkeypatch):
         MCCFR(KuhnPoker(), sampling="outcome", seed=1, on_demand=lazy).run(50)
         for lazy in (None, True)
     )
-    assert not run._tree.is_complete
+    assert not run.is_complete
     assert_same(run, lazy, 50)
     assert isinstance(run.average, cfr.PartialStrategy)
     assert np.isnan(run.solution().exploitability)
