@@ -290,7 +290,7 @@ def weight(t: int, gamma: float, delay: int) -> float:
 
 
 @kernel
-def match(regret: Floats, sigma: Floats, start: int, stop: int) -> None:
+def match_regrets(regret: Floats, sigma: Floats, start: int, stop: int) -> None:
     """Set σ(a) = max(R(a), 0) / Σ_b max(R(b), 0), uniform if no regret is positive."""
     total = 0.0
     for q in range(start, stop):
@@ -333,7 +333,7 @@ def regret_matching(regrets: npt.ArrayLike) -> Floats:
             f"expected a vector of finite regrets, one per action, got {regrets!r}"
         )
     sigma = np.empty(len(regret))
-    match(regret, sigma, 0, len(regret))
+    match_regrets(regret, sigma, 0, len(regret))
     return sigma + 0.0  # not -0.0
 
 
@@ -458,11 +458,11 @@ def _play(
     (payoff0, payoff1), (regret0, regret1) = payoffs, regret
     for t in range(len(current[0])):
         sigma0, sigma1 = current[0][t], current[1][t]
-        match(regret0, sigma0, 0, len(sigma0))
+        match_regrets(regret0, sigma0, 0, len(sigma0))
         if len(fixed):
             sigma1[:] = fixed
         else:
-            match(regret1, sigma1, 0, len(sigma1))
+            match_regrets(regret1, sigma1, 0, len(sigma1))
         played0, played1 = sigma0.copy(), sigma1.copy()
         if len(uniforms):
             played0[:], played1[:] = 0.0, 0.0

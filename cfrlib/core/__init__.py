@@ -1,5 +1,5 @@
 """Internals: compiled trees, kernels, random streams, argument checks, files.
 
-Everything here is private. The package exports what users need of it, such as
-:func:`cfrlib.compile`.
+The package exports what most users need of it, such as :func:`cfrlib.compile`. The rest serves
+the other modules, koikoi, experiments and a few pages; its names may change with any version.
 """

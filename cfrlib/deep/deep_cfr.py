@@ -33,7 +33,7 @@ from cfrlib.core.tree import Floats, check_game
 from cfrlib.deep.feature_rows import Form
 from cfrlib.deep.features import check_digest
 from cfrlib.deep.growing_tree import USUAL_BATCH, GrowingTree
-from cfrlib.deep.lanes import TraversalLane, split
+from cfrlib.deep.lanes import TraversalLane, split_lanes
 from cfrlib.deep.memory import Memory, Singles, new_memory
 from cfrlib.deep.networks import NETWORKS_ERR, Training, random_key
 from cfrlib.deep.policy import Encoder, Network, Policy
@@ -240,7 +240,7 @@ class DeepCFR(OnTree, Run):
         settings = TraversalSettings(Scheme.of(self.sampling), self._key, t, i, scale)
         lanes = [
             TraversalLane(settings, *ends, self._current_networks(t, n))
-            for n, ends in enumerate(split(traversals))
+            for n, ends in enumerate(split_lanes(traversals))
         ]
         return self._infosets.traverse(lanes, memories, self.jobs)
 

@@ -39,7 +39,7 @@ from cfrlib.deep.traversal import (
 )
 from cfrlib.game import Action, Game, Terminal
 from cfrlib.large.partial_tree import PartialTree, enlarged
-from cfrlib.montecarlo.schemes import ROWS, Sampling, room_to_draw
+from cfrlib.montecarlo.schemes import ROWS, Sampling, scratch_columns
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
 from cfrlib.montecarlo.tree_records import records
 
@@ -208,7 +208,7 @@ class _Traversals:
         self.walks = records((number, 64), ENTRY)
         self.states = np.zeros((number, LINE), np.uint64)
         self.done, self.entered = np.zeros(number, np.int64), np.ones(number, np.int64)
-        width = room_to_draw(infosets.sampling, infosets.actions, infosets.game)
+        width = scratch_columns(infosets.sampling, infosets.actions, infosets.game)
         self.scratch = np.zeros((ROWS, width))
         self.features = [FeatureRows.empty(0, infosets.example.inputs, infosets.example.form)]
         self.num_actions: list[int] = []

@@ -53,12 +53,12 @@ class Samples(NamedTuple):
     visited: int
 
 
-def split(traversals: int) -> list[tuple[int, int]]:
+def split_lanes(traversals: int) -> list[tuple[int, int]]:
     """Split traversals into lanes of about equal size; return first and stop of each.
 
     Examples
     --------
-    >>> split(1_000)
+    >>> split_lanes(1_000)
     [(0, 250), (250, 500), (500, 750), (750, 1000)]
     """
     lanes = -(-traversals // LANE_SIZE)

@@ -26,7 +26,7 @@ from cfrlib.deep.policy import Policy, match_advantages, mixture_weights
 from cfrlib.deep.traversal import Memories, Workspace, collect_samples
 from cfrlib.game import Game
 from cfrlib.large.workers import cached_for_run
-from cfrlib.montecarlo.schemes import ROWS, Sampling, most_entries, room_to_draw
+from cfrlib.montecarlo.schemes import ROWS, Sampling, most_entries, scratch_columns
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
 from cfrlib.montecarlo.tree_records import Records, TreeArrays, TreeRecords, records
 from cfrlib.strategy import InfosetTable, Regrets, Strategy
@@ -95,7 +95,7 @@ class WholeTree:
         self.step_size = baseline or 0.0
         learned = form.num_sequences if baseline is not None else 0
         self.baseline = np.zeros((form.num_players, learned))
-        width = room_to_draw(sampling, self.actions, self.game)
+        width = scratch_columns(sampling, self.actions, self.game)
         self._sizes = most_entries(tree, sampling), width, self.actions
         self._workspace = _new_workspace(*self._sizes[:2], learned)
         self._run_id = uuid.uuid4().hex  # names the run in other processes

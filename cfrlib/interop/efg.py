@@ -170,7 +170,7 @@ def read_efg(source: PathLike) -> GambitGame:
     >>> cfr.solve_lp(game).strategy["guess"]
     {'heads': 0.5, 'tails': 0.5}
     """
-    return _Reader(source).game()
+    return _EfgReader(source).game()
 
 
 @dataclass(slots=True)
@@ -199,7 +199,7 @@ class _OpenNode:
     children: int = 0  # number of children read so far, including one in progress
 
 
-class _Reader(Tokens):
+class _EfgReader(Tokens):
     """Parser with an explicit stack of open nodes."""
 
     ERROR, FORMAT = EfgError, "EFG"

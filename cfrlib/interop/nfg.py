@@ -131,10 +131,10 @@ def read_nfg(source: PathLike) -> NormalFormGame:
     >>> cfr.compile(game)
     NormalFormGame('inspection'): 2 players, general-sum, 7 histories (4 terminal), 2 infosets
     """
-    return _Reader(source).game()
+    return _NfgReader(source).game()
 
 
-class _Reader(Tokens):
+class _NfgReader(Tokens):
     """Parser of both versions."""
 
     ERROR, FORMAT = NfgError, "NFG"
@@ -264,10 +264,10 @@ def write_nfg(
     0 0
     <BLANKLINE>
     """
-    return saved(_text(compile(game), title), path)
+    return saved(_text_of(compile(game), title), path)
 
 
-def _text(tree: Tree, title: str | None) -> str:
+def _text_of(tree: Tree, title: str | None) -> str:
     """Return the text of a file."""
     names = [""] * tree.num_players
     strategies = [["1"] for _ in names]  # of a player who never acts

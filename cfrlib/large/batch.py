@@ -35,13 +35,13 @@ from cfrlib.large.walks import (
     WHY,
     WRONG_ACTIONS,
     Root,
+    begin_batch,
     iterate_rules,
     new_walkspace,
-    restart,
     sample_lanes,
     with_entries,
 )
-from cfrlib.montecarlo.schemes import Sampling, room_to_draw
+from cfrlib.montecarlo.schemes import Sampling, scratch_columns
 from cfrlib.montecarlo.tree_records import records
 from cfrlib.montecarlo.updates import (
     LANES,
@@ -99,7 +99,7 @@ class RulesBatch:
         self.space = new_walkspace(self.extent, len(self.own.size), 0, 0)
         self.make_room(64, 1024)
         self.turn = np.full(1, -1, np.int64)  # next player of the iteration, or -1 before it
-        restart(self.space, self.settings)
+        begin_batch(self.space, self.settings)
 
     @property
     def tables(self) -> Tables:
@@ -126,7 +126,7 @@ class RulesBatch:
     def widen(self) -> None:
         """Make room for the most actions."""
         most, space = self.rules.most_actions, self.space
-        width = room_to_draw(self.sampling, most, self.tree.game)
+        width = scratch_columns(self.sampling, most, self.tree.game)
         self.space = space._replace(
             numbers=enlarged(space.numbers, most, axis=1),
             probabilities=enlarged(space.probabilities, most, axis=1),
@@ -252,7 +252,7 @@ class RulesBatch:
         pool: Executor | None = None,
     ) -> None:
         """Run player i's walks in the lanes first, first + step, …: a process's share."""
-        restart(self.space, self.settings)
+        begin_batch(self.space, self.settings)
         self.look_at_root()
         threads = 1 if self.rules.in_python else threads
         turns = range(1, threads)
@@ -301,7 +301,7 @@ class RulesBatch:
     def discard(self) -> None:
         """Discard all walks since the last update."""
         end_batch(self.own, self.merged, records(1, PROGRESS))
-        restart(self.space, self.settings)
+        begin_batch(self.space, self.settings)
 
     # ---- copies and files --------------------------------------------------------------------
 

@@ -20,9 +20,9 @@ from cfrlib.large.tables import (
     SEQUENCES,
     Int64s,
     Known,
+    clear_infosets,
     find,
     first_slot,
-    forget,
     known_of,
 )
 from cfrlib.montecarlo.tree_records import Records, TreeArrays
@@ -225,4 +225,4 @@ def end_batch(own: Known, merged: Merged, progress: Records) -> None:
     merged.size[0] = 0
     for n in range(len(own.size)):
         progress[0].nodes += own.counts[n, 1]
-        forget(known_of(own, n))
+        clear_infosets(known_of(own, n))

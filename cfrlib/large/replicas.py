@@ -26,8 +26,8 @@ from cfrlib.large.tables import (
     Infosets,
     Int64s,
     Known,
+    clear_infosets,
     fill_slots,
-    forget,
     known_of,
 )
 from cfrlib.large.workers import allow_memory, cached_for_run, map_tasks, workers
@@ -136,7 +136,7 @@ class Task(NamedTuple):
     step: int
 
 
-class Part(NamedTuple):
+class Share(NamedTuple):
     """The sums of some lanes of a batch, on their way from one process to another.
 
     Attributes
@@ -170,7 +170,7 @@ def take_lane(own: Known, n: int) -> Known:
     """Return the sums of lane n as arrays of their own, without room, and forget the lane."""
     lane = known_of(own, n)
     taken = Known._make(part.copy() for part in parts_of(lane))
-    forget(lane)
+    clear_infosets(lane)
     return taken
 
 
@@ -218,16 +218,16 @@ class Replica:
         known.keys[numbers] = changes.keys
         fill_slots(known.keys, known.slots, total, n)
 
-    def take(self, i: int, first: int, step: int) -> Part:
+    def take(self, i: int, first: int, step: int) -> Share:
         """Return the sums of player i's lanes first, first + step, …, and clear them."""
         batch = self.batch
         shift = 0 if batch.settings.alternating else batch.lanes * i
         lanes = range(first + shift, batch.lanes + shift, step)
         news = batch.rules.news() if batch.rules.in_python else []
-        return Part([(n, take_lane(batch.own, n)) for n in lanes], news)
+        return Share([(n, take_lane(batch.own, n)) for n in lanes], news)
 
 
-def work(task: Task, changes: Changes, setup: Setup | None) -> Part | str:
+def work(task: Task, changes: Changes, setup: Setup | None) -> Share | str:
     """Run the walks of some lanes, in the worker; or return the version of its replica.
 
     Threads of one process have a replica each. One whose walks fail is dropped.
@@ -285,7 +285,7 @@ class SharedBatch(RulesBatch):
             self.discard()
             raise
 
-    def collect(self, t: int, i: int) -> list[Part]:
+    def collect(self, t: int, i: int) -> list[Share]:
         """Share the walks of player i among workers of joblib's current backend.
 
         Raises
@@ -302,7 +302,7 @@ class SharedBatch(RulesBatch):
             changes = versions.changes(self.tree, since)
             call = partial(work, changes=changes, setup=self.setup if since is None else None)
             answers = map_tasks(self.jobs, call, waiting, at_once=step)
-            parts += [answer for answer in answers if isinstance(answer, Part)]
+            parts += [answer for answer in answers if isinstance(answer, Share)]
             behind = [
                 (n, answer) for n, answer in enumerate(answers) if isinstance(answer, str)
             ]
@@ -310,7 +310,7 @@ class SharedBatch(RulesBatch):
             since = versions.oldest([version for _, version in behind]) if behind else None
         return parts
 
-    def add(self, part: Part) -> None:
+    def add(self, part: Share) -> None:
         """Take over sums from another process."""
         if part.new:
             self.rules.add(part.new)

@@ -240,7 +240,7 @@ def check_rules(game: Game, plays: int = 1_000, *, seed: int = 0) -> None:
         path: tuple[Action, ...] = ()
         while True:
             node = game.node(h)
-            mine, theirs = _outline(node), _outline_of(rules, state, game.num_players)
+            mine, theirs = _said_by(node), _said_by_rules(rules, state, game.num_players)
             if mine != theirs:
                 raise GameError(
                     f"{game!r}, history {path!r}: node() gives {mine!r}, but the rules give "
@@ -267,7 +267,7 @@ def check_rules(game: Game, plays: int = 1_000, *, seed: int = 0) -> None:
             h, path = game.step(h, node.actions[a]), (*path, node.actions[a])
 
 
-def _outline(node: Any) -> tuple[Any, ...]:
+def _said_by(node: Any) -> tuple[Any, ...]:
     """Return what a node says."""
     if isinstance(node, Terminal):
         return "payoffs", tuple(float(u) for u in node.utilities)
@@ -276,7 +276,7 @@ def _outline(node: Any) -> tuple[Any, ...]:
     return "player", node.player, node.infoset, tuple(node.actions)
 
 
-def _outline_of(rules: Rules, state: State, players: int) -> tuple[Any, ...]:
+def _said_by_rules(rules: Rules, state: State, players: int) -> tuple[Any, ...]:
     """Return what the rules say about a state."""
     player = int(rules.player(state))
     if player == TERMINAL:

@@ -191,7 +191,7 @@ def fill_slots(keys: Int64s, slots: Ints, n: int, first: int = 0) -> None:
 
 
 @routine
-def forget(lane: Known) -> None:
+def clear_infosets(lane: Known) -> None:
     """Remove all infosets of a lane, and their sums."""
     n, players = lane.size[INFOSETS], len(lane.baseline)
     if 8 * n > len(lane.slots):

@@ -129,7 +129,7 @@ def space_of(space: Walkspace, n: int) -> Walkspace:
 
 
 @inner
-def lane_in(known: Known, space: Walkspace) -> Lane:
+def as_lane(known: Known, space: Walkspace) -> Lane:
     """Return a lane in the form that `ascend` writes to."""
     return Lane(
         space.walk,
@@ -241,7 +241,7 @@ def walk_down(
 ) -> int:
     """Go down from the empty history; return the number of entries, or 0 if it was stopped."""
     walk, nodes, states, scheme = space.walk, space.nodes, space.states, settings.scheme
-    lane = lane_in(own, space)
+    lane = as_lane(own, space)
     players = space.came.shape[1]
     k, n, numbered = 0, 1, 1
     enter(walk[0], 0, 1.0, 1.0, 1.0)
@@ -322,7 +322,7 @@ def walk_up(own: Known, space: Walkspace, tables: Tables, rule: int, i: int, n: 
     """Go back up a walk of n histories."""
     mine = Tables(own.table, tables.last_update, tables.progress, own.baseline)
     tree = TreeArrays(space.nodes, space.utility, own.infosets, own.owner)
-    ascend(tree, mine, rule, i, lane_in(own, space), n)
+    ascend(tree, mine, rule, i, as_lane(own, space), n)
 
 
 @routine
@@ -411,7 +411,7 @@ def iterate_rules(
         if turn[0] < 0:
             begin_iteration(progress, settings, t)
             turn[0] = 0
-            restart(space, settings)
+            begin_batch(space, settings)
         while turn[0] < players:
             i = turn[0]
             stopped = sample_lanes(rules, root, own, known, space, tables, settings, t, i, 0, 1)
@@ -431,14 +431,14 @@ def iterate_rules(
                 apply_regrets(own, merged, tree, tables, settings, who, 0, 1)
                 end_batch(own, merged, tables.progress)
             turn[0] += 1
-            restart(space, settings)
+            begin_batch(space, settings)
         turn[0] = -1
         end_iteration(progress, t)
     return DONE
 
 
 @inner
-def restart(space: Walkspace, settings: Settings) -> None:
+def begin_batch(space: Walkspace, settings: Settings) -> None:
     """Begin the next batch."""
     for n in range(len(space.reached)):
         space.reached[n, REACHED] = n % min(settings.batch, LANES)

@@ -13,7 +13,7 @@ from cfrlib.core.files import Array, Saved
 from cfrlib.core.tree import compile
 from cfrlib.game import Action, Game
 from cfrlib.montecarlo import updates
-from cfrlib.montecarlo.schemes import Sampling, most_entries, room_to_draw
+from cfrlib.montecarlo.schemes import Sampling, most_entries, scratch_columns
 from cfrlib.montecarlo.tree_records import TreeRecords
 
 
@@ -60,7 +60,7 @@ class TreeBatch:
             most_entries(compiled, sampling),
             self.tree.num_infosets,
             self.tree.num_sequences,
-            room_to_draw(sampling, actions, game),
+            scratch_columns(sampling, actions, game),
             game.num_players if baseline else 0,
         )
         self.turn = np.full(1, -1, np.int64)
@@ -88,7 +88,7 @@ class TreeBatch:
                 other.result()
         except BaseException:  # Ctrl-C
             for n in range(len(self.lanes.walk)):
-                updates.clear(self.tree.infosets, updates.lane_of(self.lanes, n))
+                updates.clear_lane(self.tree.infosets, updates.lane_of(self.lanes, n))
             raise
 
     def _sample_in_thread(self, t: int, i: int, threads: int, first: int) -> None:

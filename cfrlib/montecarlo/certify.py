@@ -227,7 +227,7 @@ class KernelWalk:
         regret = lane.sampled_regret.copy()
         f["apply_batch"](tree, tables, self.settings, lanes, i)
         if self.settings.rule == updates.LAZY:
-            f["settle"](tree, tables, len(tree.infosets))
+            f["add_overdue"](tree, tables, len(tree.infosets))
         return Sample(regret, self._total_of(tables, i), n)
 
     def _total_of(self, tables: updates.Tables, i: int) -> Floats:

@@ -31,7 +31,7 @@ from cfrlib.game import Action, Game
 from cfrlib.montecarlo import updates
 from cfrlib.montecarlo.batch import TreeBatch
 from cfrlib.montecarlo.schemes import Sampling, Scheme, find_sampling, from_file, in_file
-from cfrlib.montecarlo.state import Sampled, columns, fill_columns
+from cfrlib.montecarlo.state import Sampled, columns, read_columns
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import Measured, Run
 
@@ -275,7 +275,7 @@ class MCCFR(Sampled, Run):
         if self.averaging != "lazy":
             return super()._average()
         settled = updates.Tables._make(table.copy() for table in self._tables)
-        updates.settle(self._tree.arrays, settled, self._tree.num_infosets)
+        updates.add_overdue(self._tree.arrays, settled, self._tree.num_infosets)
         return self._normalized(settled)
 
     @property
@@ -361,9 +361,9 @@ class MCCFR(Sampled, Run):
         self._walks = self._new_walks()
         self._walks.restore(file)
         tree, (table, last_update, progress, baseline) = self._tree, self._tables
-        fill_columns(file, "table", table, tree.num_sequences)
-        fill_columns(file, "last_update", last_update, tree.num_infosets)
-        fill_columns(file, "progress", progress, 1)
+        read_columns(file, "table", table, tree.num_sequences)
+        read_columns(file, "last_update", last_update, tree.num_infosets)
+        read_columns(file, "progress", progress, 1)
         file.fill(baseline=baseline[:, : tree.num_sequences])
         turn = file.header["turn"]
         self._walks.turn[0] = -1 if turn is None else turn

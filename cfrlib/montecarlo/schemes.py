@@ -308,7 +308,7 @@ def most_entries(tree: Tree, sampling: Sampling) -> int:
     return most + int(tree.num_children.max())
 
 
-def room_to_draw(sampling: Sampling, actions: int, game: Game) -> int:
+def scratch_columns(sampling: Sampling, actions: int, game: Game) -> int:
     """Return the columns of `scratch` needed to sample from that many actions.
 
     Raises

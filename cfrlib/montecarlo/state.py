@@ -144,7 +144,7 @@ def columns(name: str, records: Records, n: int) -> dict[str, Array]:
     return {f"{name}.{field}": np.array(records[field][:n]) for field in fields}
 
 
-def fill_columns(file: Saved, name: str, records: Records, n: int) -> None:
+def read_columns(file: Saved, name: str, records: Records, n: int) -> None:
     """Set the first n records to those of a file that holds their `columns`."""
     for field in records.dtype.names:
         records[field][:n] = file.array(f"{name}.{field}", (n,), records.dtype[field])

@@ -175,7 +175,7 @@ def new_lanes(
     entries : int
         The most histories that a walk can visit.
     width : int
-        Columns of `scratch`: see :func:`cfrlib.montecarlo.schemes.room_to_draw`.
+        Columns of `scratch`: see :func:`cfrlib.montecarlo.schemes.scratch_columns`.
     learners : int
         The number of players, if a baseline is learned, else 0.
     """
@@ -256,7 +256,7 @@ def touch(sums: Records, count: Counts, I: int) -> None:
 
 
 @inner
-def reset(infosets: Records, lane: Lane, I: int) -> None:
+def clear_at(infosets: Records, lane: Lane, I: int) -> None:
     """Reset the sums of a lane at infoset I to 0."""
     lane.sums[I].is_touched, lane.sums[I].mass = False, 0.0
     for q in range(infosets[I].start, infosets[I].stop):
@@ -266,10 +266,10 @@ def reset(infosets: Records, lane: Lane, I: int) -> None:
 
 
 @inlined
-def clear(infosets: Records, lane: Lane) -> None:
+def clear_lane(infosets: Records, lane: Lane) -> None:
     """Reset all sums of a lane."""
     for j in range(lane.counts[0]):
-        reset(infosets, lane, lane.sums[j].touched)
+        clear_at(infosets, lane, lane.sums[j].touched)
     lane.counts[0] = lane.counts[1] = 0
 
 
@@ -286,7 +286,7 @@ def add(infosets: Records, to: Lane, lane: Lane) -> None:
                 to.estimates[i, q, 0] += lane.estimates[i, q, 0]
                 to.estimates[i, q, 1] += lane.estimates[i, q, 1]
     to.counts[1] += lane.counts[1]
-    clear(infosets, lane)
+    clear_lane(infosets, lane)
 
 
 @inlined
@@ -353,7 +353,7 @@ def apply_batch(
             add_regrets(infosets, tables, settings, lane.sampled_regret, I, start)
         if lane.estimates.shape[1]:
             update_baseline(infosets, tables.baseline, lane.estimates, I, start, settings.decay)
-        reset(infosets, lane, I)
+        clear_at(infosets, lane, I)
     b.nodes += lane.counts[1]
     lane.counts[0] = lane.counts[1] = 0
 
@@ -495,7 +495,7 @@ def iterate_batches(
 
 
 @inlined
-def settle(tree: TreeArrays, tables: Tables, n: int) -> None:
+def add_overdue(tree: TreeArrays, tables: Tables, n: int) -> None:
     """Add overdue weights to the strategy sum at all infosets (lazy averaging)."""
     table = tables.table
     for I in range(n):

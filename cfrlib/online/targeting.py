@@ -213,13 +213,13 @@ def descend_to_target(
         and nodes[path[k].node].player != UNKNOWN
         and k + 1 < len(path)
     ):
-        step(tree, table, marks, epsilon, targeted, i, workspace, k)
+        step_down(tree, table, marks, epsilon, targeted, i, workspace, k)
         k += 1
     return k
 
 
 @inner
-def step(
+def step_down(
     tree: TreeArrays,
     table: Records,
     marks: Records,

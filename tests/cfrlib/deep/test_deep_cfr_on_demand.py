@@ -10,7 +10,7 @@ import cfrlib as cfr
 from cfrlib import Chance, Decision, Game, Terminal
 from cfrlib.core.sequence import sequence_form
 from cfrlib.deep import DeepCFR, Responder, Training, encode, growing_tree, hashed
-from cfrlib.deep.lanes import split
+from cfrlib.deep.lanes import split_lanes
 from cfrlib.deep.networks import Learner
 from cfrlib.games import Coyote, KuhnPoker, LeducPoker
 
@@ -156,7 +156,7 @@ def test_results_do_not_depend_on_jobs(options):
 
 def test_lanes_partition_the_traversals():
     for traversals in (1, 7, 8, 1_000, 12_345):
-        lanes = split(traversals)
+        lanes = split_lanes(traversals)
         assert [n for lane in lanes for n in range(*lane)] == list(range(traversals))
         assert min(stop - first for first, stop in lanes) >= 1
         assert max(stop - first for first, stop in lanes) <= 250

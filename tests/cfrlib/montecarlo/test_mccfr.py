@@ -36,7 +36,7 @@ from cfrlib.montecarlo.updates import (
     ascend,
     begin,
     begin_iteration,
-    clear,
+    clear_lane,
     end_iteration,
     lane_of,
     merge,
@@ -500,7 +500,7 @@ def test_batch_is_the_mean_of_its_walks(scheme, batch):
                 total += array
             assert lane.counts[1] == n
             nodes += n
-            clear(arrays.infosets, lane)
+            clear_lane(arrays.infosets, lane)
         assert not any(array.any() for array in sums)
         assert walked.regret == pytest.approx(totals[0] / batch, abs=1e-12)
         assert walked.mass == pytest.approx(totals[1], abs=1e-12)
