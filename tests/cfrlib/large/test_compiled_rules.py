@@ -8,7 +8,6 @@ import pytest
 import cfrlib as cfr
 from cfrlib import MCCFR, RobustSampling, Rules
 from cfrlib.games import Goofspiel, LiarsDice
-from cfrlib.large.batch import RulesBatch
 
 DICE = LiarsDice(faces=3)
 
@@ -126,7 +125,7 @@ def test_functions_that_are_in_no_file_compile():
         MCCFR(game, sampling="outcome", seed=0, on_demand=True).run(5)
         for game in (Typed(3), DICE)
     )
-    assert isinstance(typed._walks, RulesBatch)
+    assert not typed._walks.rules.in_python
     assert same(typed.average, filed.average)
 
 
@@ -225,4 +224,4 @@ def test_a_subclass_that_changes_the_game_does_not_use_the_old_rules():
     with pytest.raises(cfr.GameError, match="but the rules give"):
         cfr.check_rules(Doubled(3))  # which compares the rules that it has inherited
     own = type("Own", (Doubled,), {"rules": DICE.rules})(3)
-    assert isinstance(MCCFR(own, seed=0, on_demand=True)._walks, RulesBatch)
+    assert not MCCFR(own, seed=0, on_demand=True)._walks.rules.in_python
