@@ -43,7 +43,9 @@ IMPORT = """
 import numpy, numba, time
 began = time.perf_counter()
 import cfrlib
-print(time.perf_counter() - began)
+alone = time.perf_counter() - began
+from cfrlib import *  # loads the wings
+print(alone, alone / (time.perf_counter() - began))
 """
 FIRST = "import cfrlib as cfr; cfr.solve(cfr.games.KuhnPoker(), 'cfr', 1000)"
 LEDUC = """
@@ -246,7 +248,10 @@ def compile_rate(game):
 
 
 LIMITS = {  # name -> (function that measures it, unit, goal, at most or at least)
-    "import, beyond NumPy and Numba": (lambda: float(child(IMPORT)[0]), "s", 0.5, "<="),
+    "import, beyond NumPy and Numba": (lambda: float(child(IMPORT)[0].split()[0]), "s", 0.5, "<="),
+    "the same, of what it takes with the wings": (
+        lambda: float(child(IMPORT)[0].split()[1]), "", 0.8, "<=",
+    ),
     "first solve of Kuhn, from starting Python": (lambda: child(FIRST)[1], "s", 3, "<="),
     "Leduc to 1e-9, from starting Python": (lambda: child(LEDUC)[1], "s", 6, "<="),
     "memory to solve Liar's Dice 6": (lambda: float(child(MEMORY)[0]), "MB", 600, "<="),
