@@ -248,7 +248,9 @@ def compile_rate(game):
 
 
 LIMITS = {  # name -> (function that measures it, unit, goal, at most or at least)
-    "import, beyond NumPy and Numba": (lambda: float(child(IMPORT)[0].split()[0]), "s", 0.5, "<="),
+    "import, beyond NumPy and Numba": (
+        lambda: float(child(IMPORT)[0].split()[0]), "s", 0.5, "<=",
+    ),
     "the same, of what it takes with the wings": (
         lambda: float(child(IMPORT)[0].split()[1]), "", 0.8, "<=",
     ),
