@@ -41,13 +41,8 @@ def test_results_file_matches_the_page(chapter, runs, game, fault):
         assert runs[game, fault, 0][kind][:1] == pytest.approx(start, abs=0.05)
 
 
-def test_results_file_matches_the_script(chapter, runs):
+def test_the_page_has_these_faults(chapter):
     assert chapter.FAULTS == FAULTS
-    assert set(runs) == set(product(script.GAMES, ("nothing", *FAULTS), script.SEEDS))
-    assert RESULTS["games"] == {name: repr(game) for name, game in script.GAMES.items()}
-    assert RESULTS["traversals"] == script.TRAVERSALS
-    assert RESULTS["iterations"] == [1, 2, 3, 5, 8, 13, 20]
-    assert RESULTS["iterations"][-1] == script.ITERATIONS
 
 
 def test_every_fault_changes_the_results(runs):

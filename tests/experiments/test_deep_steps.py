@@ -27,13 +27,3 @@ def test_results_file_matches_the_page(chapter, learn):
         for average, start in script.curves(chapter, learn, seed, iterations=few).items():
             row = RESULTS[learn][average][seed]
             assert row[: len(start)] == pytest.approx(start, abs=places)
-
-
-def test_results_file_matches_the_script(chapter):
-    assert RESULTS["traversals"] == script.TRAVERSALS
-    assert RESULTS["iterations"] == [t for t in chapter.LOOK if t <= script.ITERATIONS]
-    for learn, averages in script.AVERAGES.items():
-        assert list(RESULTS[learn]) == averages
-        for rows in RESULTS[learn].values():
-            assert len(rows) == script.SEEDS
-            assert all(len(row) == len(RESULTS["iterations"]) for row in rows)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from listing import listing
 from recorded import recorded
+from rounding import digits
 from scipy import stats
 
 
@@ -113,6 +114,6 @@ def test_counted_work_is_that_of_the_options(learner, network, results):
     found = results["work"][f"{learner}, {network}"]
     assert found["rounds"] == run.rounds and 0 < found["share"] < 1
     rows = run.steps * run.batch
-    assert found["products trained"] == script.digits(
+    assert found["products trained"] == digits(
         sum(network.size for network in run._networks) * rows
     )

@@ -9,6 +9,7 @@ import koikoi_train as script
 import numpy as np
 import pytest
 from recorded import recorded
+from rounding import interval
 from toy_games import mini
 
 import cfrlib as cfr
@@ -180,7 +181,7 @@ def test_calls_of_self_play_reproduce_the_recorded_mean():
         (log.call, log.which, answers["calls"]["monte carlo"]["overall"]["all"][2:4]),
         (log.paid, None, answers["deal"]["monte carlo"]["points"]),
     ):
-        found, error = questions.interval(values, cluster)
+        found, error = interval(values, cluster)
         assert abs(found - mean) < 2 * (error**2 + half**2) ** 0.5
     six = log.points == 6
     assert (log.stop[six] == np.where(log.state[six] == 2, 12, 6)).all()
@@ -227,7 +228,7 @@ def test_a_rule_gains_what_was_recorded():
     _, other = questions.against(player, questions.thumb(3, 2, 4), 2_000, 1.15, 5)
     known = recorded("koikoi_questions")["chosen"]["monte carlo"]["rules"]["3, 2, 4"]
     for seat, gain in zip(("dealer", "other"), other - page, strict=True):
-        (mean, half), (recorded_mean, error) = questions.interval(gain), known[seat]
+        (mean, half), (recorded_mean, error) = interval(gain), known[seat]
         assert mean < 0 and abs(mean - recorded_mean) < 2 * (half**2 + error**2) ** 0.5
 
 
@@ -240,7 +241,7 @@ def test_after_a_tie_the_other_player_deals():
 def test_interval_is_clustered_by_round():
     """Two equal values per round are worth one: the error is that of the rounds."""
     values = np.array([1.0, 3.0, 2.0, 6.0])
-    mean, half = questions.interval(np.repeat(values, 2), np.repeat(np.arange(4), 2))
+    mean, half = interval(np.repeat(values, 2), np.repeat(np.arange(4), 2))
     assert mean == 3 and half == pytest.approx(1.96 * values.std(ddof=1) / 2, abs=1e-3)
 
 
