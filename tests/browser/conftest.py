@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 import npm
 import pytest
+from playing import Table, at_random
 from playwright.sync_api import Browser, expect
 from reader import HTML, OFFLINE, PHONE, Visit, built, pages, reading, tool, with_explorables
 
@@ -110,6 +111,52 @@ def light(
 def dark(chromium: Browser, name: str) -> Iterator[Visit]:
     with reading(chromium, name, dark=True, size=PHONE) as visit:
         yield visit
+
+
+# A table of a game; a file that is about one of them names it TABLE.
+@pytest.fixture(scope="module")
+def kind(request: pytest.FixtureRequest) -> type[Table]:
+    found: type[Table] = request.module.TABLE
+    return found
+
+
+@pytest.fixture(scope="module")
+def played(chromium: Browser, kind: type[Table]) -> Iterator[Table]:
+    """Return a table after some hands, half of them clicked, half typed."""
+    table = kind.open(chromium)
+    for seed, hands in enumerate(kind.HANDS, 1):
+        table.play(hands, at_random(seed), keys=seed == 2)
+    yield table
+    table.page.context.close()
+
+
+@pytest.fixture(scope="module")
+def tab(chromium: Browser, kind: type[Table]) -> Iterator[Table]:
+    table = kind.open(chromium)
+    yield table
+    table.page.context.close()
+
+
+@pytest.fixture
+def fresh(tab: Table) -> Iterator[Table]:
+    """Return a table at which nobody has played; see that nothing goes wrong at it."""
+    yield tab.again()
+    assert tab.faults == []
+
+
+@pytest.fixture
+def sit_down(chromium: Browser, kind: type[Table]) -> Iterator[Callable[..., Table]]:
+    """Open tables in windows of their own; see that nothing goes wrong at them."""
+    tables: list[Table] = []
+
+    def sit(page: str = "", **options: Any) -> Table:
+        tables.append(kind.open(chromium, page, **options))
+        return tables[-1]
+
+    yield sit
+    for table in tables:
+        assert table.faults == []
+        table.page.context.close()
 
 
 @pytest.fixture(scope="session")
