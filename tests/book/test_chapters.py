@@ -30,7 +30,8 @@ def test_chapters_match_the_tables_on_their_pages() -> None:
     assert sorted(CHAPTERS) == [path.stem for path in NOTEBOOKS]
     for name, chapter in CHAPTERS.items():
         page = built.page(HTML / f"{name}.html")
-        able, need = page.select("article table tbody tr")[:2]
+        heading, (able, need, *_) = page.h1, page.select("article table tbody tr")
+        assert heading and heading.get_text().rstrip("#").endswith(chapter.title)
         assert able.get_text().strip() == f"You will be able to\n{chapter.able}".replace(
             "'", "’"
         )
@@ -68,40 +69,30 @@ def test_list_has_every_chapter_once() -> None:
         assert {*", ".join(after).split(", ")} - {""} == named
 
 
-# ---- the extension's errors ------------------------------------------------------------------
-
-
-def notebook(folder: Path, name: str, *rows: str) -> Path:
-    text = "\n".join(["# A title\n\nA promise.\n\n| | |\n|---|---|", *rows])
-    path = folder / f"{name}.ipynb"
-    path.write_text(json.dumps({"cells": [{"source": [text]}]}), "utf-8")
-    return path
-
-
-ABLE = "| **You will be able to** | read *this* |"
-
-
-def test_links_with_other_words_are_prerequisites(tmp_path: Path) -> None:
-    """A notebook without a table is no chapter."""
-    needs = {"a": "nothing", "b": "{doc}`the first <a>`"}
-    paths = [notebook(tmp_path, k, ABLE, f"| **You need** | {needs[k]} |") for k in needs]
-    found = chapters.collect([notebook(tmp_path, "notes"), *paths])
-    assert {name: (c.title, c.able, c.needs) for name, c in found.items()} == {
-        "a": ("A title", "read this", set()),
-        "b": ("A title", "read this", {"a"}),
-    }
+# ---- notebooks that do not fit ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("needs", "error"),
+    ("needs", "found"),
     [
-        ({"a": "b"}, r"a needs \['b'\], which has no table"),
-        ({"a": "b", "b": "a"}, "chapters need each other"),
+        ({"a": "nothing", "b": "{doc}`the first <a>`"}, {"a": set(), "b": {"a"}}),
+        ({"a": "{doc}`b`"}, r"a needs \['b'\], which has no table"),
+        ({"a": "{doc}`notes`"}, r"a needs \['notes'\], which has no table"),
+        ({"a": "{doc}`b`", "b": "{doc}`a`"}, "chapters need each other"),
     ],
 )
-def test_impossible_prerequisites_raise(
-    tmp_path: Path, needs: dict[str, str], error: str
+def test_prerequisites_are_chapters(
+    tmp_path: Path, needs: dict[str, str], found: dict[str, set[str]] | str
 ) -> None:
-    rows = {name: f"| **You need** | {{doc}}`{needs[name]}` |" for name in needs}
-    with pytest.raises(ValueError, match=error):
-        chapters.collect([notebook(tmp_path, name, ABLE, rows[name]) for name in rows])
+    """A notebook without a table is none."""
+    able = "\n\n| **You will be able to** | read |\n"
+    texts = {name: f"# T{able}| **You need** | {row} |\n" for name, row in needs.items()}
+    for name, text in {"notes": "# Notes", **texts}.items():
+        cells = json.dumps({"cells": [{"source": [text]}]})
+        (tmp_path / f"{name}.ipynb").write_text(cells, "utf-8")
+    paths = sorted(tmp_path.iterdir())
+    if isinstance(found, str):
+        with pytest.raises(ValueError, match=found):
+            chapters.collect(paths)
+    else:
+        assert {name: c.needs for name, c in chapters.collect(paths).items()} == found
