@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,7 @@ import npm
 import pytest
 from playing import Table, at_random
 from playwright.sync_api import Browser, expect
-from reader import HTML, OFFLINE, PHONE, Visit, built, pages, reading, tool, with_explorables
+from reader import OFFLINE, PHONE, Visit, built, pages, reading, serving, tool, with_explorables
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -78,20 +75,13 @@ def chromium() -> Iterator[Browser]:
         yield browser
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="session")
 def served() -> Iterator[str]:
     """Return the address of the pages from a server, from which they run Python."""
     if not (built() / "_static" / "python" / "pyodide.mjs").exists():
         pytest.fail("this build has no Python: run `make book` with npm and a network")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=HTML)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/book/"
-        server.shutdown()
+    with serving() as site:
+        yield f"{site}book/"
 
 
 # A page is loaded twice for all that is asked of it: in the light on a large screen, and in the

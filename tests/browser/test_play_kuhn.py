@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bs4 import BeautifulSoup
-from koikoi_page import under_node
+from koikoi_page import data, under_node
 from kuhn_page import leak, namespace
-from playing import BOOK, Choose, KuhnTable, at_random
+from playing import Choose, KuhnTable, at_random
 from scipy import stats
 
 import cfrlib as cfr
@@ -122,10 +121,7 @@ def folds_kings(actions: list[str]) -> str:
 
 
 def test_embedded_table_equals_cfrlibs() -> None:
-    page = BeautifulSoup((BOOK / "play_kuhn.html").read_text("utf-8"), "html.parser")
-    script = page.select_one(".play-table script[type='application/json']")
-    assert script
-    assert json.loads(script.get_text()) == namespace()["table"]
+    assert json.loads(data("play_kuhn.html", "kuhn")) == namespace()["table"]
 
 
 def test_score_and_chart_tell_their_precision(played: KuhnTable) -> None:
