@@ -172,6 +172,13 @@ def rows(submitted, release, page=None):
     return found
 
 
+def handed_in(folder, release, members, **options):
+    """Collect an archive in a folder; return the rows."""
+    path = archive(folder / "a.zip", members, **options)
+    collecting.collect(path, folder / "s", NAME)
+    return rows(folder / "s", release)
+
+
 def is_text(name, word):
     """Return whether a file of an archive is no notebook."""
     return word == X or (name.endswith(".txt") and "ipynb" not in name)
@@ -206,8 +213,7 @@ def test_every_file_of_a_platform_ends_in_one_row(tmp_path, release, platform, c
 def test_earlier_attempts_and_other_files_are_named(tmp_path, release):
     texts = [(name, answered(release, word)) for name, word, _ in ARCHIVES["Blackboard"]]
     texts.append(("Week 4_ada_attempt_2026-11-21-09-00-00_notes.pdf", ""))
-    collecting.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
-    told = " ".join(rows(tmp_path / "s", release)["ada"][1])
+    told = " ".join(handed_in(tmp_path, release, texts)["ada"][1])
     assert "an earlier attempt does not count: Week 4_ada_attempt_2026-11-20" in told
     assert "also handed in" in told and "notes.pdf" in told and ".txt" not in told
 
@@ -235,8 +241,7 @@ def test_students_of_one_name_are_told_apart_in_later_archives(tmp_path, release
 def test_files_of_one_student_do_not_replace_each_other(tmp_path, release):
     texts = [(f"ada/{n}/a.ipynb", answered(release, str(n))) for n in range(2)]
     texts.append(("bob/b.ipynb", answered(release, "bob")))
-    collecting.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
-    table = rows(tmp_path / "s", release)
+    table = handed_in(tmp_path, release, texts)
     assert table["ada"] == (None, ["several notebooks, keep one: a (2).ipynb, a.ipynb"])
     assert table["bob"][0] == {"answer = 'bob'"}
 
@@ -303,20 +308,17 @@ def test_members_that_cannot_be_read_have_a_reason_and_spoil_no_other(tmp_path, 
 def test_a_bomb_is_cut(tmp_path, release, monkeypatch):
     monkeypatch.setattr(collecting, "LARGEST", 1)
     texts = [("ada/a.ipynb", "0" * 3_000_000), ("bob/a.ipynb", answered(release, "bob"))]
-    path = archive(tmp_path / "a.zip", texts, compression=zipfile.ZIP_DEFLATED)
-    collecting.collect(path, tmp_path / "s", NAME)
+    table = handed_in(tmp_path, release, texts, compression=zipfile.ZIP_DEFLATED)
     assert (tmp_path / "s" / "ada" / NAME / "a.ipynb").stat().st_size == 1_000_001
-    table = rows(tmp_path / "s", release)
     assert table["ada"] == (None, ["a.ipynb is larger than 1 MB"])
     assert table["bob"][0]
 
 
 def test_the_number_of_files_is_limited(tmp_path, release):
     flood = [(f"ada/{n}.ipynb", "{}") for n in range(3 * collecting.MOST)]
-    path = archive(tmp_path / "a.zip", [*flood, ("bob/a.ipynb", answered(release, "bob"))])
-    collecting.collect(path, tmp_path / "s", NAME)
+    bob = "bob/a.ipynb", answered(release, "bob")
+    table = handed_in(tmp_path, release, [*flood, bob])
     assert len([*(tmp_path / "s" / "ada" / NAME).glob("*.ipynb")]) == collecting.MOST
-    table = rows(tmp_path / "s", release)
     assert table["ada"][0] is None and "and 35 more" in table["ada"][1][0]
     assert table["bob"][0]
 
@@ -362,9 +364,9 @@ def test_a_forged_record_gets_nobody_elses_work(tmp_path, release, key):
     folder.mkdir(parents=True)
     (folder / collecting.RECORD).write_text(json.dumps({"key": key}))
     texts = [(f"{s}/a.ipynb", answered(release, s)) for s in ("ada", "bob")]
-    found = collecting.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
-    assert found == ["ada", "bob"]
-    assert rows(tmp_path / "s", release)["ada"][0] == {"answer = 'ada'"}
+    table = handed_in(tmp_path, release, texts)
+    assert {*table} == {"ada", "bob", "eve"} and table["ada"][0] == {"answer = 'ada'"}
+    assert table["bob"][0] == {"answer = 'bob'"}
 
 
 def test_other_files_are_no_archive(tmp_path):
@@ -385,11 +387,8 @@ def test_no_name_becomes_a_formula_or_a_command(tmp_path, capsys, text):
     said = capsys.readouterr().out
     assert "\x1b" not in said + "".join(lines)
     student, status, _, _, remark, *_ = next(csv.reader(lines[1:]))
-    assert (
-        student[0] == remark[0]
-        and student[0] in "'\N{REPLACEMENT CHARACTER}"
-        and status == "not graded"
-    )
+    assert student[0] == remark[0] and student[0] in "'\N{REPLACEMENT CHARACTER}"
+    assert status == "not graded"
 
 
 def test_the_demonstration_deletes_nothing_outside_of_a_sandbox(tmp_path, monkeypatch):
