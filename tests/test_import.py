@@ -122,6 +122,10 @@ def test_import_scan_finds_imports():
     assert {"cfrlib.game", "cfrlib.core.sequence", "cfrlib.strategy"} <= found
 
 
+def run(program):
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+
 HEAVY = ["jax", "flax", "optax", "matplotlib", "ipywidgets", "IPython", "pyspiel", "pandas"]
 
 
@@ -133,10 +137,8 @@ import cfrlib
 run = cfrlib.solve(cfrlib.games.KuhnPoker(), iterations=2)
 print([name for name in {HEAVY} if name in sys.modules], "numba" in sys.modules)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[] True"
+    done = run(program)
+    assert done.stdout.strip() == "[] True", done.stderr
 
 
 @pytest.mark.slow
@@ -151,8 +153,7 @@ print([name for name in {HEAVY} if name in sys.modules], "numba" in sys.modules)
     ],
 )
 def test_missing_extra_is_named(part, extra, package):
-    program = f"import sys; sys.modules[{package!r}] = None; import {part}"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = run(f"import sys; sys.modules[{package!r}] = None; import {part}")
     said = f'{part} needs {package}, which is not installed; run: pip install "cfrlib[{extra}]"'
     assert done.stderr.strip().splitlines()[-1] == f"ModuleNotFoundError: {said}"
 
@@ -172,5 +173,5 @@ for name in cfr.SUBMODULES:
     assert getattr(cfr, name).__name__ == f"cfrlib.{name}" or callable(getattr(cfr, name)), name
 print(cfr.subgames.__name__, "last_iterate" in dir(cfr), "core" in cfr.SUBMODULES)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = run(program)
     assert done.stdout.split() == ["cfrlib.subgames", "True", "False"], done.stderr

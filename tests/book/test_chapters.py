@@ -7,15 +7,12 @@ import re
 from pathlib import Path
 
 import built
+import chapters
 import pytest
 from bs4 import Tag
 
-ROOT = Path(__file__).parents[2]
-BOOK = ROOT / "book"
 HTML = built.HTML / "book"
-NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
-
-import chapters  # noqa: E402
+NOTEBOOKS = sorted((built.ROOT / "book").glob("*.ipynb"))
 
 CHAPTERS = chapters.collect(NOTEBOOKS)
 GRAPH = {name: chapter.needs for name, chapter in CHAPTERS.items()}
@@ -29,22 +26,17 @@ def number(name: str) -> int:
 # ---- the tables ------------------------------------------------------------------------------
 
 
-def test_every_notebook_has_a_table() -> None:
+def test_chapters_match_the_tables_on_their_pages() -> None:
     assert sorted(CHAPTERS) == [path.stem for path in NOTEBOOKS]
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_chapter_matches_its_table(path: Path) -> None:
-    """Parse the table again, without the extension's patterns."""
-    lines = "".join(json.loads(path.read_text("utf-8"))["cells"][0]["source"]).splitlines()
-    chapter = CHAPTERS[path.stem]
-    assert lines[0] == f"# {chapter.title}"
-    able, need = (
-        next(line for line in lines if line.startswith(f"| **{row}** |")).split(" | ", 1)[1]
-        for row in ("You will be able to", "You need")
-    )
-    assert able.removesuffix(" |").replace("*", "") == chapter.able
-    assert {part.split("`")[0] for part in need.split("{doc}`")[1:]} == chapter.needs
+    for name, chapter in CHAPTERS.items():
+        page = built.page(HTML / f"{name}.html")
+        heading, (able, need, *_) = page.h1, page.select("article table tbody tr")
+        assert heading and heading.get_text().rstrip("#").endswith(chapter.title)
+        assert able.get_text().strip() == f"You will be able to\n{chapter.able}".replace(
+            "'", "’"
+        )
+        links = [str(link["href"]) for link in need.select("a")]
+        assert {link.removesuffix(".html") for link in links} == chapter.needs
 
 
 def test_prerequisites_are_earlier_chapters() -> None:
@@ -77,39 +69,30 @@ def test_list_has_every_chapter_once() -> None:
         assert {*", ".join(after).split(", ")} - {""} == named
 
 
-# ---- the extension's errors ------------------------------------------------------------------
+# ---- notebooks that do not fit ---------------------------------------------------------------
 
 
-def notebook(folder: Path, name: str, needs: str) -> Path:
-    source = "# A title\n\nA promise.\n\n| | |\n|---|---|\n"
-    source += f"| **You will be able to** | read *this* |\n| **You need** | {needs} |\n"
-    path = folder / f"{name}.ipynb"
-    path.write_text(json.dumps({"cells": [{"source": [source]}]}), "utf-8")
-    return path
-
-
-def test_notebook_without_table_is_not_a_chapter(tmp_path: Path) -> None:
-    path = tmp_path / "notes.ipynb"
-    path.write_text(json.dumps({"cells": [{"source": ["# Notes"]}]}), "utf-8")
-    assert chapters.collect([path]) == {}
-
-
-def test_doc_links_with_custom_text_are_prerequisites(tmp_path: Path) -> None:
-    paths = [
-        notebook(tmp_path, "a", "nothing"),
-        notebook(tmp_path, "b", "{doc}`the first <a>`"),
-    ]
-    found = chapters.collect(paths)
-    assert found["b"].needs == {"a"}
-    assert found["b"].able == "read this"
-
-
-def test_unknown_prerequisite_raises(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"a needs \['b'\], which has no table"):
-        chapters.collect([notebook(tmp_path, "a", "{doc}`b`")])
-
-
-def test_circular_prerequisites_raise(tmp_path: Path) -> None:
-    paths = [notebook(tmp_path, "a", "{doc}`b`"), notebook(tmp_path, "b", "{doc}`a`")]
-    with pytest.raises(ValueError, match="chapters need each other"):
-        chapters.collect(paths)
+@pytest.mark.parametrize(
+    ("needs", "found"),
+    [
+        ({"a": "nothing", "b": "{doc}`the first <a>`"}, {"a": set(), "b": {"a"}}),
+        ({"a": "{doc}`b`"}, r"a needs \['b'\], which has no table"),
+        ({"a": "{doc}`notes`"}, r"a needs \['notes'\], which has no table"),
+        ({"a": "{doc}`b`", "b": "{doc}`a`"}, "chapters need each other"),
+    ],
+)
+def test_prerequisites_are_chapters(
+    tmp_path: Path, needs: dict[str, str], found: dict[str, set[str]] | str
+) -> None:
+    """A notebook without a table is none."""
+    able = "\n\n| **You will be able to** | read |\n"
+    texts = {name: f"# T{able}| **You need** | {row} |\n" for name, row in needs.items()}
+    for name, text in {"notes": "# Notes", **texts}.items():
+        cells = json.dumps({"cells": [{"source": [text]}]})
+        (tmp_path / f"{name}.ipynb").write_text(cells, "utf-8")
+    paths = sorted(tmp_path.iterdir())
+    if isinstance(found, str):
+        with pytest.raises(ValueError, match=found):
+            chapters.collect(paths)
+    else:
+        assert {name: c.needs for name, c in chapters.collect(paths).items()} == found

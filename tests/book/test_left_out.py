@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+import built
 import pytest
 import yaml
 from bs4 import BeautifulSoup
@@ -104,12 +101,7 @@ OUT |= {"api_solving", "api_strategies", "api_networks", "api_pages"}
 def shorter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the book without the pages in OUT, and without running code; return its folder."""
     home = tmp_path_factory.mktemp("shorter")
-    shutil.copytree(BOOK, home / "book")
-    for name in ("tools", "cfrlib", "benchmarks", "experiments", "CITATION.cff"):
-        (home / name).symlink_to(ROOT / name)
-    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-    config["execute"] = {"execute_notebooks": "off"}
-    (home / "_config.yml").write_text(yaml.safe_dump(config), "utf-8")
+    built.copied(home)
     toc = (ROOT / "_toc.yml").read_text("utf-8")
     for name in OUT:
         toc, count = re.subn(rf" *- file: book/{name}\n", "", toc)
@@ -117,14 +109,8 @@ def shorter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toc = re.sub(
         r"  - caption: [^\n]*\n(?:    numbered: true\n)?    chapters:\n(?!      -)", "", toc
     )
-    (home / "_toc.yml").write_text(toc, "utf-8")
-    tool = Path(sys.executable).with_name("jupyter-book")
-    command = [tool, "build", home, "--quiet", "-W", "--keep-going"]
-    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    environment = {"PYTHONPATH": paths, "CFR_BOOK_URL": "https://example.org/cfr/"}
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return home / "_build" / "html" / "book"
+    address = "https://example.org/cfr/"
+    return built.another(home, toc, "-W", "--keep-going", CFR_BOOK_URL=address) / "book"
 
 
 def test_shorter_book_builds_and_keeps_numbers(shorter: Path) -> None:

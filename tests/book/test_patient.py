@@ -30,18 +30,15 @@ def build(monkeypatch: pytest.MonkeyPatch) -> None:
     patient.setup(None)  # type: ignore[arg-type]
 
 
-def test_build_kernel_uses_socket_files(build: None, tmp_path: Path) -> None:
-    nb = v4.new_notebook(cells=[v4.new_code_cell(TRANSPORT)])
-    done = single_nb_execution(nb, str(tmp_path), timeout=None, allow_errors=False)
-    assert done.err is None
-    assert nb.cells[0].outputs[0].text.strip() == ("ipc" if os.name == "posix" else "tcp")
-
-
-def test_outputs_keep_their_order(build: None, tmp_path: Path) -> None:
-    code = "print(1, flush=True)\nprint(2)\ndisplay('table')\nprint(3)\nprint(4)"
-    nb = v4.new_notebook(cells=[v4.new_code_cell(code)])
+def test_build_kernel_uses_socket_files_and_outputs_keep_their_order(
+    build: None, tmp_path: Path
+) -> None:
+    prints = "print(1, flush=True)\nprint(2)\ndisplay('table')\nprint(3)\nprint(4)"
+    nb = v4.new_notebook(cells=[v4.new_code_cell(code) for code in (TRANSPORT, prints)])
     assert single_nb_execution(nb, str(tmp_path), timeout=None, allow_errors=False).err is None
-    assert [output.get("text") for output in nb.cells[0].outputs] == ["1\n2\n", None, "3\n4\n"]
+    first, second = ([out.get("text") for out in cell.outputs] for cell in nb.cells)
+    assert first == ["ipc\n" if os.name == "posix" else "tcp\n"]
+    assert second == ["1\n2\n", None, "3\n4\n"]
 
 
 def test_socket_folder_is_removed_with_the_manager() -> None:

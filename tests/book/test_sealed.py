@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
-import shutil
 import subprocess
-import sys
 import zipfile
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import build
+import built
 import chromium
 import onpage
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from sphinx.config import Config
 from sphinx.errors import ConfigError
 
@@ -165,13 +164,15 @@ def test_tests_open_no_hidden_site(tmp_path: Path, target: str) -> None:
     assert [path.name for path in (tmp_path / "_build").iterdir()] == [unsolved.KEPT]
 
 
-def test_unknown_wish_stops_the_build(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CFR_BOOK_SOLUTIONS", "hiden")
-    with pytest.raises(ConfigError, match="'hiden', not 'hidden'"):
-        sealed.find_key(app, Config())
-    monkeypatch.setenv("CFR_BOOK_SOLUTIONS", "open")
+@pytest.mark.parametrize(
+    ("wish", "error"), [("hiden", "'hiden', not 'hidden'"), ("open", "'open' without a key")]
+)
+def test_unknown_wish_stops_the_build(
+    app: Any, monkeypatch: pytest.MonkeyPatch, wish: str, error: str
+) -> None:
+    monkeypatch.setenv("CFR_BOOK_SOLUTIONS", wish)
     monkeypatch.setenv("CFR_BOOK_SOLUTIONS_KEY", KEY)
-    with pytest.raises(ConfigError, match="'open' without a key"):
+    with pytest.raises(ConfigError, match=error):
         sealed.find_key(app, Config())
 
 
@@ -207,27 +208,15 @@ def secrets(name: str) -> set[str]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the pages in PAGES with hidden solutions, without running code."""
     home = tmp_path_factory.mktemp("sealed")
-    shutil.copytree(BOOK, home / "book")
-    for name in ("tools", "cfrlib", "benchmarks", "experiments", "teaching"):
-        (home / name).symlink_to(ROOT / name)
+    built.copied(home)
     nb = json.loads((BOOK / "01_regret_matching.ipynb").read_text("utf-8"))
     answer = next(c for c in nb["cells"] if "solution" in c["metadata"].get("tags", ()))
     answer["outputs"].append(IMAGE)
     (home / "book" / "01_regret_matching.ipynb").write_text(json.dumps(nb), "utf-8")
-    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-    config["execute"] = {"execute_notebooks": "off"}
-    (home / "_config.yml").write_text(yaml.safe_dump(config), "utf-8")
     chapters = [{"file": f"book/{name}"} for name in PAGES[1:]]
     toc = {"format": "jb-book", "root": f"book/{PAGES[0]}", "chapters": chapters}
-    (home / "_toc.yml").write_text(yaml.safe_dump(toc), "utf-8")
-    tool = Path(sys.executable).with_name("jupyter-book")
-    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    environment = {"PYTHONPATH": paths, "CFR_BOOK_SOLUTIONS": ""}
-    environment["CFR_BOOK_SOLUTIONS_KEY"] = KEY
-    command = [tool, "build", home, "--quiet"]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return home / "_build" / "html"
+    hidden = {"CFR_BOOK_SOLUTIONS": "", "CFR_BOOK_SOLUTIONS_KEY": KEY}
+    return built.another(home, yaml.safe_dump(toc), **hidden)
 
 
 @pytest.fixture(scope="module")
@@ -276,64 +265,61 @@ def test_search_finds_no_word_of_a_solution(files: dict[str, str], shown: str) -
 
 
 @pytest.mark.slow
-def test_source_is_not_beside_the_site(site: Path) -> None:
+def test_neither_source_nor_images_of_solutions_are_in_the_site(site: Path) -> None:
     assert not list(site.rglob("*.zip"))
-
-
-@pytest.mark.slow
-def test_images_of_solutions_are_in_no_file(site: Path) -> None:
     assert base64.b64decode(PIXEL) not in {path.read_bytes() for path in site.rglob("*.png")}
 
 
+@pytest.fixture
+def tab() -> Iterator[Page]:
+    with chromium.opened() as browser:
+        yield browser.new_page()
+
+
 @pytest.mark.slow
-def test_key_opens_the_solutions_and_is_kept(site: Path) -> None:
+def test_key_opens_the_solutions_and_is_kept(site: Path, tab: Page) -> None:
     """In a folder, in Chromium; another key opens nothing."""
-    with chromium.opened() as browser:
-        tab, problems = browser.new_page(), []
-        tab.on("pageerror", lambda error: problems.append(str(error)))
-        tab.goto((site / "book" / "01_regret_matching.html").as_uri())
-        boxes = tab.locator(".cfr-sealed")
-        expect(boxes).to_have_count(len(texts("01_regret_matching")))
-        boxes.first.locator("summary").click()
-        for key, answer in (("another key", "That is not the key."), (KEY, None)):
-            boxes.first.get_by_label("Key").fill(key)
-            boxes.first.get_by_role("button", name="Open the solutions").click()
-            if answer:
-                expect(boxes.first.get_by_role("status")).to_have_text(answer)
-        expect(tab.locator(".cfr-sealed[data-sealed]")).to_have_count(0)
-        everything = tab.locator("article").text_content() or ""
-        wanted = lines(solutions("01_regret_matching"), page=True)
-        assert not [line for line in wanted if line not in everything]
-        picture = boxes.first.locator("img")
-        assert picture.evaluate("image => image.complete && image.naturalWidth") == 1
-        tab.goto((site / "book" / "04_vanilla_cfr.html").as_uri())
-        expect(tab.locator(".cfr-sealed[data-sealed]")).to_have_count(0)
-        assert not problems
+    problems: list[str] = []
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    tab.goto((site / "book" / "01_regret_matching.html").as_uri())
+    boxes = tab.locator(".cfr-sealed")
+    expect(boxes).to_have_count(len(texts("01_regret_matching")))
+    boxes.first.locator("summary").click()
+    for key, answer in (("another key", "That is not the key."), (KEY, None)):
+        boxes.first.get_by_label("Key").fill(key)
+        boxes.first.get_by_role("button", name="Open the solutions").click()
+        if answer:
+            expect(boxes.first.get_by_role("status")).to_have_text(answer)
+    expect(tab.locator(".cfr-sealed[data-sealed]")).to_have_count(0)
+    everything = tab.locator("article").text_content() or ""
+    wanted = lines(solutions("01_regret_matching"), page=True)
+    assert not [line for line in wanted if line not in everything]
+    picture = boxes.first.locator("img")
+    assert picture.evaluate("image => image.complete && image.naturalWidth") == 1
+    tab.goto((site / "book" / "04_vanilla_cfr.html").as_uri())
+    expect(tab.locator(".cfr-sealed[data-sealed]")).to_have_count(0)
+    assert not problems
 
 
 @pytest.mark.slow
-def test_page_says_why_it_cannot_decrypt(site: Path) -> None:
+def test_page_says_why_it_cannot_decrypt(site: Path, tab: Page) -> None:
     """As on a page with an http address, where browsers offer no cryptography."""
-    with chromium.opened() as browser:
-        tab = browser.new_page()
-        tab.add_init_script("Object.defineProperty(crypto, 'subtle', {value: undefined})")
-        tab.goto((site / "book" / "04_vanilla_cfr.html").as_uri())
-        box = tab.locator(".cfr-sealed").first
-        box.locator("summary").click()
-        expect(box.get_by_role("status")).to_contain_text("an https address")
-        expect(box.get_by_label("Key")).to_be_hidden()
+    tab.add_init_script("Object.defineProperty(crypto, 'subtle', {value: undefined})")
+    tab.goto((site / "book" / "04_vanilla_cfr.html").as_uri())
+    box = tab.locator(".cfr-sealed").first
+    box.locator("summary").click()
+    expect(box.get_by_role("status")).to_contain_text("an https address")
+    expect(box.get_by_label("Key")).to_be_hidden()
 
 
 @pytest.mark.slow
-def test_page_has_fields_but_checks_nothing(site: Path) -> None:
+def test_page_has_fields_but_checks_nothing(site: Path, tab: Page) -> None:
     """A check needs the solution, which the page does not have."""
-    with chromium.opened() as browser:
-        tab = browser.new_page()
-        tab.goto((site / "book" / "01_regret_matching.html").as_uri())
-        form = tab.locator('form[data-exercise="1.2"]')
-        expect(form.get_by_role("status")).to_contain_text("Your teacher checks this answer")
-        expect(form.get_by_role("button", name="Check")).to_have_count(0)
-        expect(tab.get_by_role("button", name="Download my answers")).to_be_visible()
+    tab.goto((site / "book" / "01_regret_matching.html").as_uri())
+    form = tab.locator('form[data-exercise="1.2"]')
+    expect(form.get_by_role("status")).to_contain_text("Your teacher checks this answer")
+    expect(form.get_by_role("button", name="Check")).to_have_count(0)
+    expect(tab.get_by_role("button", name="Download my answers")).to_be_visible()
 
 
 # ---- the cipher ------------------------------------------------------------------------------

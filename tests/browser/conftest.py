@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import threading
-from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import npm
 import pytest
+from playing import Table, at_random
 from playwright.sync_api import Browser, expect
-from reader import HTML, OFFLINE, PHONE, Visit, built, pages, reading, tool, with_explorables
+from reader import OFFLINE, PHONE, Visit, built, pages, reading, serving, tool, with_explorables
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -77,20 +75,13 @@ def chromium() -> Iterator[Browser]:
         yield browser
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="session")
 def served() -> Iterator[str]:
     """Return the address of the pages from a server, from which they run Python."""
     if not (built() / "_static" / "python" / "pyodide.mjs").exists():
         pytest.fail("this build has no Python: run `make book` with npm and a network")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=HTML)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/book/"
-        server.shutdown()
+    with serving() as site:
+        yield f"{site}book/"
 
 
 # A page is loaded twice for all that is asked of it: in the light on a large screen, and in the
@@ -110,6 +101,52 @@ def light(
 def dark(chromium: Browser, name: str) -> Iterator[Visit]:
     with reading(chromium, name, dark=True, size=PHONE) as visit:
         yield visit
+
+
+# A table of a game; a file that is about one of them names it TABLE.
+@pytest.fixture(scope="module")
+def kind(request: pytest.FixtureRequest) -> type[Table]:
+    found: type[Table] = request.module.TABLE
+    return found
+
+
+@pytest.fixture(scope="module")
+def played(chromium: Browser, kind: type[Table]) -> Iterator[Table]:
+    """Return a table after some hands, half of them clicked, half typed."""
+    table = kind.open(chromium)
+    for seed, hands in enumerate(kind.HANDS, 1):
+        table.play(hands, at_random(seed), keys=seed == 2)
+    yield table
+    table.page.context.close()
+
+
+@pytest.fixture(scope="module")
+def tab(chromium: Browser, kind: type[Table]) -> Iterator[Table]:
+    table = kind.open(chromium)
+    yield table
+    table.page.context.close()
+
+
+@pytest.fixture
+def fresh(tab: Table) -> Iterator[Table]:
+    """Return a table at which nobody has played; see that nothing goes wrong at it."""
+    yield tab.again()
+    assert tab.faults == []
+
+
+@pytest.fixture
+def sit_down(chromium: Browser, kind: type[Table]) -> Iterator[Callable[..., Table]]:
+    """Open tables in windows of their own; see that nothing goes wrong at them."""
+    tables: list[Table] = []
+
+    def sit(page: str = "", **options: Any) -> Table:
+        tables.append(kind.open(chromium, page, **options))
+        return tables[-1]
+
+    yield sit
+    for table in tables:
+        assert table.faults == []
+        table.page.context.close()
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlparse
 
 from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Request, Response
@@ -63,6 +67,20 @@ def pages() -> list[str]:
 def with_explorables() -> list[str]:
     """Name the pages that have explorables."""
     return [name for name in pages() if "cfr-explore" in (HTML / name).read_text("utf-8")]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def serving(handler: type[SimpleHTTPRequestHandler] = Quiet) -> Iterator[str]:
+    """Serve the site; return its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=HTML)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
 
 
 @dataclass
@@ -141,14 +159,20 @@ def text_of(part: Locator) -> str:
 
 
 @contextmanager
+def window(browser: Browser, size: tuple[int, int] = DESKTOP, **options: Any) -> Iterator[Page]:
+    """Open an empty window of this size, which shares nothing with others."""
+    view = {"width": size[0], "height": size[1]}
+    context = tool.context(browser, viewport=view, **options)
+    yield context.new_page()
+    context.close()
+
+
+@contextmanager
 def touching(browser: Browser, name: str) -> Iterator[Page]:
     """Open a page on a phone."""
-    size = {"width": PHONE[0], "height": PHONE[1]}
-    context = tool.context(browser, viewport=size, has_touch=True, is_mobile=True)
-    page = context.new_page()
-    page.goto((HTML / name).as_uri())
-    yield page
-    context.close()
+    with window(browser, PHONE, has_touch=True, is_mobile=True) as page:
+        page.goto((HTML / name).as_uri())
+        yield page
 
 
 # A tab costs as much as a page, so a later visit takes the tab that an earlier one has left.

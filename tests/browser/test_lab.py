@@ -18,7 +18,7 @@ import kernels
 import pytest
 from explorables import explorables
 from playwright.sync_api import Browser, Locator, Page
-from reader import DESKTOP, ROOT, tool
+from reader import ROOT, tool, window
 
 from cfrbook.explore import Explorable, Linear, Log, Mix
 from cfrbook.explore.controls import rounded, share
@@ -115,15 +115,12 @@ def answered(server: subprocess.Popen[bytes], info: Path) -> str | None:
 @pytest.fixture(scope="module", params=CHAPTERS)
 def notebook(chromium: Browser, lab: str, request: pytest.FixtureRequest) -> Iterator[Page]:
     """Open a chapter and run all of its cells."""
-    size = {"width": DESKTOP[0], "height": DESKTOP[1]}
-    context = tool.context(chromium, viewport=size)
-    page = context.new_page()
-    page.goto(f"{lab}/doc/tree/{request.param}")
-    page.wait_for_function(READY)
-    page.evaluate("jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
-    page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
-    yield page
-    context.close()
+    with window(chromium) as page:
+        page.goto(f"{lab}/doc/tree/{request.param}")
+        page.wait_for_function(READY)
+        page.evaluate("jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+        page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
+        yield page
 
 
 def test_all_cells_run_without_errors(notebook: Page) -> None:
@@ -143,13 +140,11 @@ def test_solutions_are_folded_and_answers_open(notebook: Page) -> None:
 
 
 def test_solutions_are_folded_in_notebook_7(chromium: Browser, lab: str) -> None:
-    context = tool.context(chromium, viewport={"width": DESKTOP[0], "height": DESKTOP[1]})
-    page = context.new_page()
-    page.goto(f"{lab}/notebooks/{CHAPTERS[1]}")  # nbgrader brings Notebook 7
-    page.wait_for_function(READY)
-    assert page.evaluate("jupyterapp.name") == "Jupyter Notebook"
-    check_folds(page)
-    context.close()
+    with window(chromium) as page:
+        page.goto(f"{lab}/notebooks/{CHAPTERS[1]}")  # nbgrader brings Notebook 7
+        page.wait_for_function(READY)
+        assert page.evaluate("jupyterapp.name") == "Jupyter Notebook"
+        check_folds(page)
 
 
 def check_folds(notebook: Page) -> None:

@@ -267,12 +267,9 @@ def test_picture_and_words_without_scripts(chromium: Browser) -> None:
         assert figure.locator("svg").is_visible()
         assert "one wrong line" in figure.locator("figcaption").inner_text()
         assert visit.page.locator(".live button").count() == 0
-        found = re.search(r"falls to (\S+) .* stops at (\S+)\.$", figure_words(visit.page))
+        words = str(figure.locator("svg").get_attribute("aria-label"))
+        found = re.search(r"falls to (\S+) .* stops at (\S+)\.$", words)
         assert found and float(found[1]) < 0.002 < 0.15 < float(found[2])
-
-
-def figure_words(page: Page) -> str:
-    return str(page.locator(".live figure svg").get_attribute("aria-label"))
 
 
 def test_paper_has_the_picture(page: Page) -> None:

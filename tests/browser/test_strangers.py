@@ -21,7 +21,7 @@ import tiny_course
 from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 from playwright.sync_api import Browser, Page
-from reader import tool
+from reader import window
 from test_lab import started
 from tiny_course import NAME, hand_in
 
@@ -134,11 +134,9 @@ def server(course: Path) -> Iterator[str]:
 
 
 def visited(chromium: Browser, address: str) -> Iterator[Page]:
-    context = tool.context(chromium)
-    page = context.new_page()
-    page.goto(address, wait_until="load")
-    yield page
-    context.close()
+    with window(chromium) as page:
+        page.goto(address, wait_until="load")
+        yield page
 
 
 @pytest.mark.parametrize("student", STUDENTS)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
-import threading
 from collections.abc import Iterable, Iterator
-from functools import cache, partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,7 +14,7 @@ from urllib.parse import unquote, urlparse
 import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Page, expect
-from reader import HTML, Visit, reading, tool
+from reader import HTML, Quiet, Visit, reading, serving, window
 
 PAGE, FRAMES = 1_500_000, 400_000  # bytes
 QUERY = 300_000  # bytes, not packed
@@ -32,7 +30,7 @@ def packed(path: str) -> bytes:
     return gzip.compress(Path(path).read_bytes(), 6)
 
 
-class Handler(SimpleHTTPRequestHandler):
+class Handler(Quiet):
     protocol_version = "HTTP/1.1"
 
     def send_head(self) -> BytesIO | BinaryIO | None:
@@ -47,23 +45,17 @@ class Handler(SimpleHTTPRequestHandler):
         self.end_headers()
         return BytesIO(body)
 
-    def log_message(self, *_: object) -> None:
-        pass
-
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=HTML)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+    with serving(Handler) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
 def tab(chromium: Browser) -> Iterator[Page]:
-    context = tool.context(chromium)
-    yield context.new_page()
-    context.close()
+    with window(chromium) as page:
+        yield page
 
 
 def transferred(page: Page, url: str) -> dict[str, int]:

@@ -1,5 +1,5 @@
 // Tests of book/_static/cfr_kuhn.js, and of the runs that live.js draws. The expected values come
-// from cfrlib: tests/pages/test_scripts.py writes them to the file in KUHN_CFR_FIXTURE.
+// from cfrlib: tests/pages/test_scripts.py writes them to the file in FIXTURE.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -9,7 +9,7 @@ const test = require("node:test");
 const scripts = path.join(__dirname, "../../book/_static");
 const { CFR, exploitability } = require(path.join(scripts, "cfr_kuhn.js"));
 const { BUGS, LAST, advance, flows, rows, start } = require(path.join(scripts, "live.js"));
-const right = JSON.parse(fs.readFileSync(process.env.KUHN_CFR_FIXTURE, "utf8"));
+const right = JSON.parse(fs.readFileSync(process.env.FIXTURE, "utf8"));
 
 function close(found, wanted, why) {
   assert.ok(Math.abs(found - wanted) <= 1e-12, `${why}: ${found}, not ${wanted}`);

@@ -1,6 +1,6 @@
 // Tests of book/_static/koikoi_network.js: rounds of cfrlib's simulator, with the features and the
 // values of its network. tests/browser/test_play_match.py writes them to the file in
-// KOIKOI_FIXTURE.
+// FIXTURE.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -10,7 +10,7 @@ const test = require("node:test");
 const pages = path.join(__dirname, "../../book/_static");
 const koikoi = require(path.join(pages, "koikoi_rules.js"));
 const { features, network } = require(path.join(pages, "koikoi_network.js"));
-const { table, rounds } = JSON.parse(fs.readFileSync(process.env.KOIKOI_FIXTURE, "utf8"));
+const { table, rounds } = JSON.parse(fs.readFileSync(process.env.FIXTURE, "utf8"));
 const { rules } = table, values = network(table.network, rules);
 
 // Replay all rounds; `look` sees each position, and what was recorded there.

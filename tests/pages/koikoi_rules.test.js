@@ -1,5 +1,5 @@
 // Tests of book/_static/koikoi_rules.js against rounds that cfrlib's readable game has played.
-// tests/browser/test_play_koikoi.py writes them to the file in KOIKOI_FIXTURE.
+// tests/browser/test_play_koikoi.py writes them to the file in FIXTURE.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -8,7 +8,7 @@ const test = require("node:test");
 
 const { frequent, seeded } = require("./chance.js");
 const koikoi = require(path.join(__dirname, "../../book/_static/koikoi_rules.js"));
-const { full, games, repeats } = JSON.parse(fs.readFileSync(process.env.KOIKOI_FIXTURE, "utf8"));
+const { full, games, repeats } = JSON.parse(fs.readFileSync(process.env.FIXTURE, "utf8"));
 
 for (const { name, rules, rounds } of games) {
   test(`${name} has the labels, actions, cards, points and payoffs of cfrlib`, () => {

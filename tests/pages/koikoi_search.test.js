@@ -1,6 +1,6 @@
 // Tests of book/_static/koikoi_search.js: decisions with imagined deals, the values that cfrlib's
 // search finds in them, the greedy player's action, and the playouts of a decision.
-// tests/browser/test_play_match.py writes them to the file in KOIKOI_FIXTURE.
+// tests/browser/test_play_match.py writes them to the file in FIXTURE.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -12,7 +12,7 @@ const pages = path.join(__dirname, "../../book/_static");
 const { actions, replaced } = require(path.join(pages, "koikoi_rules.js"));
 const { network } = require(path.join(pages, "koikoi_network.js"));
 const { greedy, halve, imagine, lookAhead, searcher } = require(path.join(pages, "koikoi_search.js"));
-const { table, searches, playouts } = JSON.parse(fs.readFileSync(process.env.KOIKOI_FIXTURE, "utf8"));
+const { table, searches, playouts } = JSON.parse(fs.readFileSync(process.env.FIXTURE, "utf8"));
 const { rules } = table, values = network(table.network, rules);
 
 function position(at) {

@@ -1,5 +1,5 @@
 // The games of the pages on tiny cases, for `make test`. The tests of each script on its own
-// compare thousands of positions. tests/pages/test_scripts.py writes the file in PLAY_FIXTURE.
+// compare thousands of positions. tests/pages/test_scripts.py writes the file in FIXTURE.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -11,7 +11,7 @@ const script = (name) => require(path.join(__dirname, "../../book/_static", `${n
 const kuhn = script("play_kuhn"), yours = script("play_yours"), coyote = script("play_coyote");
 const koikoi = script("koikoi_rules"), play = script("play_koikoi");
 const { decode, network } = script("koikoi_network");
-const { rules, rounds } = JSON.parse(fs.readFileSync(process.env.PLAY_FIXTURE, "utf8"));
+const { rules, rounds } = JSON.parse(fs.readFileSync(process.env.FIXTURE, "utf8"));
 
 test("Kuhn poker: three payoffs, and hands that end", () => {
   assert.equal(kuhn.payoff(["K", "Q"], ["bet", "call"]), 2);

@@ -1,5 +1,5 @@
 // Tests of book/_static/play_coyote.js. The expected values come from cfrlib:
-// tests/browser/test_play_coyote.py writes them to the file in COYOTE_FIXTURE.
+// tests/browser/test_play_coyote.py writes them to the file in FIXTURE.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -8,7 +8,7 @@ const test = require("node:test");
 
 const { frequent, seeded } = require("./chance.js");
 const coyote = require(path.join(__dirname, "../../book/_static/play_coyote.js"));
-const { table, ends, leaks } = JSON.parse(fs.readFileSync(process.env.COYOTE_FIXTURE, "utf8"));
+const { table, ends, leaks } = JSON.parse(fs.readFileSync(process.env.FIXTURE, "utf8"));
 
 // Play a hand, calling with a fixed probability that ignores the cards.
 function handOf(call, seat, random) {

@@ -1,5 +1,5 @@
 // Tests of book/_static/play_koikoi.js. The expected values come from cfrlib:
-// tests/browser/test_play_koikoi.py writes them to the file in KOIKOI_FIXTURE.
+// tests/browser/test_play_koikoi.py writes them to the file in FIXTURE.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -10,7 +10,7 @@ const { frequent, seeded } = require("./chance.js");
 const pages = path.join(__dirname, "../../book/_static");
 const { act, actions: legal, infoset } = require(path.join(pages, "koikoi_rules.js"));
 const koikoi = require(path.join(pages, "play_koikoi.js"));
-const { table, leaks } = JSON.parse(fs.readFileSync(process.env.KOIKOI_FIXTURE, "utf8"));
+const { table, leaks } = JSON.parse(fs.readFileSync(process.env.FIXTURE, "utf8"));
 const player = koikoi.equilibrium(table);
 
 function mean(numbers) {

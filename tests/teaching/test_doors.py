@@ -56,15 +56,14 @@ def damaged(course, how, folder):
     shutil.copytree(
         course, copy := folder / "course", ignore=shutil.ignore_patterns("autograded")
     )
+    (tools := folder / "bin").mkdir()
     if how == "no bubblewrap":
-        (tools := folder / "bin").mkdir()
         for each in map(Path, os.environ["PATH"].split(os.pathsep)):
             for program in each.glob("*") if each.is_dir() else ():
                 if program.name != "bwrap" and not (tools / program.name).exists():
                     (tools / program.name).symlink_to(program)
         return copy, {"PATH": str(tools)}
     if how == "bubblewrap may not run":
-        (tools := folder / "bin").mkdir()
         (tools / "bwrap").write_text("#!/bin/sh\necho 'No permissions' >&2\nexit 1\n")
         (tools / "bwrap").chmod(0o755)
         return copy, {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}

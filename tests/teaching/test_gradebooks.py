@@ -79,21 +79,13 @@ def test_new_table_has_the_platforms_columns(collected):
     table = [dict(zip(head, row, strict=True)) for row in rows]
     if platform == "Moodle":
         assert head == next(csv.reader([WORKSHEET.partition("\r\n")[0]]))
-        found = {row["Identifier"]: row["Grade"] for row in table}
-        assert found == {
-            "Participant 956": "5",
-            "Participant 957": "2.5",
-            "Participant 958": "",
-        }
+        found = {row["Identifier"].split()[1]: row["Grade"] for row in table}
         assert {row["Maximum Grade"] for row in table} == {"5"}
     else:
         assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", NAME]
         assert rows[0] == ["    Points Possible", "", "", "", "", "5"]
-        assert {row["ID"]: row[NAME] for row in table[1:]} == {
-            "956": "5",
-            "957": "2.5",
-            "958": "",
-        }
+        found = {row["ID"]: row[NAME] for row in table[1:]}
+    assert found == {"956": "5", "957": "2.5", "958": ""}
     assert "'=Bob" in path.read_text("utf-8") and '"=' not in path.read_text("utf-8")
 
 
@@ -134,10 +126,8 @@ def test_decimal_comma_of_a_platform_is_kept():
 
 def test_who_is_excused_stays_so():
     text = GRADEBOOK.replace("bob,A,1,,", "bob,A,1,EX,")
-    assert (
-        gradebooks.filled(text, [gradebooks.Grade("Canvas", "", "958", 2.0)], 5, NAME)[1]
-        == text
-    )
+    own = [gradebooks.Grade("Canvas", "", "958", 2.0)]
+    assert gradebooks.filled(text, own, 5, NAME)[1] == text
 
 
 def test_a_student_who_is_missing_or_doubled_is_named(collected, capsys):
@@ -148,9 +138,8 @@ def test_a_student_who_is_missing_or_doubled_is_named(collected, capsys):
     forged = course / "submitted" / "Émilie" / NAME / "collected.json"
     forged.write_text(forged.read_text("utf-8").replace("957", "956"), "utf-8")
     path = reported(course, content=text).with_name(f"{NAME}-{platform.lower()}.csv")
-    assert (
-        path.read_bytes() == text.encode("utf-8") and "several have" in capsys.readouterr().out
-    )
+    assert path.read_bytes() == text.encode("utf-8")
+    assert "several have" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -57,155 +57,104 @@ def archive(path, members, **options):
     return path
 
 
-# Platform -> files of (name, word in the answers or None), rows of student and word or None
+# Platform -> (file, word in the answers or X, student in whose row it ends or "")
 NB, X = f"{NAME}.ipynb", "no notebook"
 ARCHIVES = {
-    "Moodle": (
-        [
-            (f"Ada Lovelace_101_assignsubmission_file/{NB}", "ada"),
-            (f"Kim Min_111_assignsubmission_file/{NB}", "kim 1"),
-            (f"Kim Min_222_assignsubmission_file/{NB}", "kim 2"),
-            ("Émile Borel_124_assignsubmission_file/work/deep/a (1).ipynb", "émile"),
-            ("Lee_125_assignsubmission_file/essay.pdf", X),
-            ("Ann_126_assignsubmission_onlinetext/onlinetext.html", X),
-            (f"Bo_127_assignsubmission_file/{NAME}.ipynb.txt", "bo"),
-        ],
-        {
-            "Ada Lovelace": "ada",
-            "Kim Min 111": "kim 1",
-            "Kim Min 222": "kim 2",
-            "Émile Borel": "émile",
-            "Lee": None,
-            "Ann": None,
-            "Bo": "bo",
-        },
-    ),
-    "Moodle before 4.1, blind": (
-        [
-            (f"Participant_1_assignsubmission_file_/{NB}", "one"),
-            (f"Participant_2_assignsubmission_file_/{NB}", "two"),
-        ],
-        {"Participant 1": "one", "Participant 2": "two"},
-    ),
-    "Moodle without folders": (
-        [
-            (f"Ada Lovelace_101_assignsubmission_file_{NB}", "ada"),
-            (f"Kim Min_111_assignsubmission_file_{NB}", "kim 1"),
-            (f"Kim Min_222_assignsubmission_file_{NB}", "kim 2"),
-            ("Lee_125_assignsubmission_file_work.zip", X),
-        ],
-        {"Ada Lovelace": "ada", "Kim Min 111": "kim 1", "Kim Min 222": "kim 2", "Lee": None},
-    ),
-    "Moodle in a folder": (
-        [
-            (f"HW4/Ada_1_assignsubmission_file_/{NB}", "ada"),
-            (f"HW4/Kim_2_assignsubmission_file_/{NB}", "kim 1"),
-            (f"HW4/Kim_3_assignsubmission_file_/{NB}", "kim 2"),
-            ("__MACOSX/HW4/._Ada_1_assignsubmission_file_", X),
-        ],
-        {"Ada": "ada", "Kim 2": "kim 1", "Kim 3": "kim 2"},
-    ),
-    "Canvas": (
-        [
-            (f"lovelaceada_1000_5_{NB}", "ada"),
-            (f"wangwei_1001_6_{NB}", "wei 1"),
-            (f"wangwei_1002_7_{NB}", "wei 2"),
-            (f"kuhnharold_LATE_1003_8_{NAME}-1.ipynb", "kuhn"),
-            (f"nash_1004_9_{NAME}.IPYNB", "nash"),
-            ("tucker_1005_text.html", X),
-        ],
-        {
-            "lovelaceada": "ada",
-            "wangwei 1001": "wei 1",
-            "wangwei 1002": "wei 2",
-            "kuhnharold": "kuhn",
-            "nash": "nash",
-            "tucker": None,
-        },
-    ),
-    "Canvas, anonymous": (
-        [(f"anon_x7Abc_5_{NB}", "x"), (f"LATE_anon_12345_6_{NB}", "y")],
-        {"anon x7Abc": "x", "anon 12345": "y"},
-    ),
-    "Blackboard": (
-        [
-            (f"Week 4_ada_attempt_2026-11-20-10-00-00_{NB}", "old"),
-            ("Week 4_ada_attempt_2026-11-20-10-00-00.txt", "Name: Ada (ada)"),
-            (f"Week 4_ada_attempt_2026-11-21-09-00-00_{NB}", "ada"),
-            ("Week 4_ada_attempt_2026-11-21-09-00-00.txt", "Name: Ada (ada)"),
-            ("Week 4_bob_attempt_2026-11-21-09-00-00_4.py", X),
-            ("Week 4_eve_attempt_2026-11-21-09-00-00.txt", "I could not do it."),
-        ],
-        {"ada": "ada", "bob": None, "eve": None},
-    ),
-    "Brightspace": (
-        [
-            (f"301-77 - Mary-Ann Smith - Sep 24, 2026 926 PM/{NB}", "old"),
-            (f"301-77 - Mary-Ann Smith - Sep 24, 2026 1126 PM/{NB}", "mary"),
-            (f"302-77 - Kim Min - Sep 24, 2026 926 PM/{NB}", "kim 1"),
-            (f"303-77 - Kim Min - Sep 24, 2026 927 PM/{NAME}.ipynb.json", "kim 2"),
-            ("index.html", X),
-        ],
-        {"Mary-Ann Smith": "mary", "Kim Min 302-77": "kim 1", "Kim Min 303-77": "kim 2"},
-    ),
-    "ILIAS": (
-        [
-            (f"Blatt_4/Abgaben/Lovelace_Ada_ada_7/{NB}", "ada"),
-            (f"Blatt_4/Abgaben/Min_Kim_kim1_8/{NB}", "kim 1"),
-            (f"Blatt_4/Abgaben/Min_Kim_kim2_9/{NB}", "kim 2"),
-            ("Blatt_4/Blatt_4.xlsx", X),
-        ],
-        {"Lovelace_Ada": "ada", "Min_Kim 8": "kim 1", "Min_Kim 9": "kim 2"},
-    ),
-    "ILIAS, teams": (
-        [
-            (f"Blatt_4/Abgaben/Team 3/Lovelace_Ada_ada_7/{NB}", "ada"),
-            (f"Blatt_4/Abgaben/Team 4/Min_Kim_kim1_8/Verspätet - {NB}", "kim"),
-        ],
-        {"Lovelace_Ada": "ada", "Min_Kim": "kim"},
-    ),
-    "Google Classroom": (
-        [
-            (f"Week 4/Ada Lovelace - {NB}", "ada"),
-            (f"Week 4/Kim Min - {NB}", "kim 1"),
-            (f"Week 4/Kim Min - {NAME} (1).ipynb", "kim 2"),
-            (f"Week 4/{NAME} (2).ipynb", "uploaded"),
-        ],
-        {
-            "Ada Lovelace": "ada",
-            f"Kim Min {NAME}": "kim 1",
-            f"Kim Min {NAME} (1)": "kim 2",
-            f"{NAME} (2)": "uploaded",
-        },
-    ),
-    "folders in a folder": (
-        [
-            (f"HW4/Ada/{NB}", "ada"),
-            (f"HW4/Kim [A]/{NB}", "kim 1"),
-            (f"HW4/Kim :A:/{NB}", "kim 2"),
-            (f"HW4/kim _a_/{NB}", "kim 3"),
-            ("__MACOSX/HW4/Ada/._a.ipynb", X),
-            ("HW4/.DS_Store", X),
-        ],
-        {"Ada": "ada", "Kim _A_ 1": "kim 1", "Kim _A_ 2": "kim 2", "kim _a_ 3": "kim 3"},
-    ),
-    "files in a folder": (
-        [("All/ada.ipynb", "ada"), ("All/bob.ipynb.txt", "bob"), ("All/eve.py", X)],
-        {"ada": "ada", "bob.ipynb": "bob", "eve": None},
-    ),
-    "two folders of one name": (
-        [(f"one/ada/{NB}", "ada"), (f"two/ada/{NB}", "other")],
-        {"one": "ada", "two": "other"},
-    ),
-    "ways out": (
-        [
-            (f"../../evil/{NB}", "evil"),
-            (f"/etc/{NB}", "etc"),
-            (f"..\\..\\back\\{NB}", "back"),
-            (f"C:\\drive\\{NB}", "drive"),
-        ],
-        {"evil": "evil", "etc": "etc", "back": "back", "C_": "drive"},
-    ),
+    "Moodle": [
+        (f"Ada Lovelace_101_assignsubmission_file/{NB}", "ada", "Ada Lovelace"),
+        (f"Kim Min_111_assignsubmission_file/{NB}", "kim 1", "Kim Min 111"),
+        (f"Kim Min_222_assignsubmission_file/{NB}", "kim 2", "Kim Min 222"),
+        ("Émile Borel_124_assignsubmission_file/work/deep/a (1).ipynb", "émile", "Émile Borel"),
+        ("Lee_125_assignsubmission_file/essay.pdf", X, "Lee"),
+        ("Ann_126_assignsubmission_onlinetext/onlinetext.html", X, "Ann"),
+        (f"Bo_127_assignsubmission_file/{NAME}.ipynb.txt", "bo", "Bo"),
+    ],
+    "Moodle before 4.1, blind": [
+        (f"Participant_1_assignsubmission_file_/{NB}", "one", "Participant 1"),
+        (f"Participant_2_assignsubmission_file_/{NB}", "two", "Participant 2"),
+    ],
+    "Moodle without folders": [
+        (f"Ada Lovelace_101_assignsubmission_file_{NB}", "ada", "Ada Lovelace"),
+        (f"Kim Min_111_assignsubmission_file_{NB}", "kim 1", "Kim Min 111"),
+        (f"Kim Min_222_assignsubmission_file_{NB}", "kim 2", "Kim Min 222"),
+        ("Lee_125_assignsubmission_file_work.zip", X, "Lee"),
+    ],
+    "Moodle in a folder": [
+        (f"HW4/Ada_1_assignsubmission_file_/{NB}", "ada", "Ada"),
+        (f"HW4/Kim_2_assignsubmission_file_/{NB}", "kim 1", "Kim 2"),
+        (f"HW4/Kim_3_assignsubmission_file_/{NB}", "kim 2", "Kim 3"),
+        ("__MACOSX/HW4/._Ada_1_assignsubmission_file_", X, ""),
+    ],
+    "Canvas": [
+        (f"lovelaceada_1000_5_{NB}", "ada", "lovelaceada"),
+        (f"wangwei_1001_6_{NB}", "wei 1", "wangwei 1001"),
+        (f"wangwei_1002_7_{NB}", "wei 2", "wangwei 1002"),
+        (f"kuhnharold_LATE_1003_8_{NAME}-1.ipynb", "kuhn", "kuhnharold"),
+        (f"nash_1004_9_{NAME}.IPYNB", "nash", "nash"),
+        ("tucker_1005_text.html", X, "tucker"),
+    ],
+    "Canvas, anonymous": [
+        (f"anon_x7Abc_5_{NB}", "x", "anon x7Abc"),
+        (f"LATE_anon_12345_6_{NB}", "y", "anon 12345"),
+    ],
+    "Blackboard": [
+        (f"Week 4_ada_attempt_2026-11-20-10-00-00_{NB}", "old", ""),
+        ("Week 4_ada_attempt_2026-11-20-10-00-00.txt", "Name: Ada (ada)", ""),
+        (f"Week 4_ada_attempt_2026-11-21-09-00-00_{NB}", "ada", "ada"),
+        ("Week 4_ada_attempt_2026-11-21-09-00-00.txt", "Name: Ada (ada)", ""),
+        ("Week 4_bob_attempt_2026-11-21-09-00-00_4.py", X, "bob"),
+        ("Week 4_eve_attempt_2026-11-21-09-00-00.txt", "I could not do it.", "eve"),
+    ],
+    "Brightspace": [
+        (f"301-77 - Mary-Ann Smith - Sep 24, 2026 926 PM/{NB}", "old", ""),
+        (f"301-77 - Mary-Ann Smith - Sep 24, 2026 1126 PM/{NB}", "mary", "Mary-Ann Smith"),
+        (f"302-77 - Kim Min - Sep 24, 2026 926 PM/{NB}", "kim 1", "Kim Min 302-77"),
+        (
+            f"303-77 - Kim Min - Sep 24, 2026 927 PM/{NAME}.ipynb.json",
+            "kim 2",
+            "Kim Min 303-77",
+        ),
+        ("index.html", X, ""),
+    ],
+    "ILIAS": [
+        (f"Blatt_4/Abgaben/Lovelace_Ada_ada_7/{NB}", "ada", "Lovelace_Ada"),
+        (f"Blatt_4/Abgaben/Min_Kim_kim1_8/{NB}", "kim 1", "Min_Kim 8"),
+        (f"Blatt_4/Abgaben/Min_Kim_kim2_9/{NB}", "kim 2", "Min_Kim 9"),
+        ("Blatt_4/Blatt_4.xlsx", X, ""),
+    ],
+    "ILIAS, teams": [
+        (f"Blatt_4/Abgaben/Team 3/Lovelace_Ada_ada_7/{NB}", "ada", "Lovelace_Ada"),
+        (f"Blatt_4/Abgaben/Team 4/Min_Kim_kim1_8/Verspätet - {NB}", "kim", "Min_Kim"),
+    ],
+    "Google Classroom": [
+        (f"Week 4/Ada Lovelace - {NB}", "ada", "Ada Lovelace"),
+        (f"Week 4/Kim Min - {NB}", "kim 1", f"Kim Min {NAME}"),
+        (f"Week 4/Kim Min - {NAME} (1).ipynb", "kim 2", f"Kim Min {NAME} (1)"),
+        (f"Week 4/{NAME} (2).ipynb", "uploaded", f"{NAME} (2)"),
+    ],
+    "folders in a folder": [
+        (f"HW4/Ada/{NB}", "ada", "Ada"),
+        (f"HW4/Kim [A]/{NB}", "kim 1", "Kim _A_ 1"),
+        (f"HW4/Kim :A:/{NB}", "kim 2", "Kim _A_ 2"),
+        (f"HW4/kim _a_/{NB}", "kim 3", "kim _a_ 3"),
+        ("__MACOSX/HW4/Ada/._a.ipynb", X, ""),
+        ("HW4/.DS_Store", X, ""),
+    ],
+    "files in a folder": [
+        ("All/ada.ipynb", "ada", "ada"),
+        ("All/bob.ipynb.txt", "bob", "bob.ipynb"),
+        ("All/eve.py", X, "eve"),
+    ],
+    "two folders of one name": [
+        (f"one/ada/{NB}", "ada", "one"),
+        (f"two/ada/{NB}", "other", "two"),
+    ],
+    "ways out": [
+        (f"../../evil/{NB}", "evil", "evil"),
+        (f"/etc/{NB}", "etc", "etc"),
+        (f"..\\..\\back\\{NB}", "back", "back"),
+        (f"C:\\drive\\{NB}", "drive", "C_"),
+    ],
 }
 
 
@@ -223,14 +172,23 @@ def rows(submitted, release, page=None):
     return found
 
 
+def handed_in(folder, release, members, **options):
+    """Collect an archive in a folder; return the rows."""
+    path = archive(folder / "a.zip", members, **options)
+    collecting.collect(path, folder / "s", NAME)
+    return rows(folder / "s", release)
+
+
+def is_text(name, word):
+    """Return whether a file of an archive is no notebook."""
+    return word == X or (name.endswith(".txt") and "ipynb" not in name)
+
+
 @pytest.mark.parametrize("platform", ARCHIVES)
 def test_every_file_of_a_platform_ends_in_one_row(tmp_path, release, platform, capsys):
-    members, wanted = ARCHIVES[platform]
-    texts = [
-        (name, word if word == X or (name.endswith(".txt") and "ipynb" not in name)
-         else answered(release, word))
-        for name, word in members
-    ]  # fmt: skip
+    members = ARCHIVES[platform]
+    texts = [(n, w if is_text(n, w) else answered(release, w)) for n, w, _ in members]
+    wanted = {student: None if is_text(n, w) else w for n, w, student in members if student}
     course = tmp_path / "a" / "course"
     zipped = archive(tmp_path / "all.zip", texts)
     found = collecting.collect(zipped, course / "submitted", NAME)
@@ -243,21 +201,19 @@ def test_every_file_of_a_platform_ends_in_one_row(tmp_path, release, platform, c
         assert words == ({f"answer = {word!r}"} if word else None)
         assert word or told, "a reason"
     assert set(table) == set(wanted)
-    lost = {f"answer = {word!r}" for _, word in members if word not in (X, "old")} - graded
+    lost = {f"answer = {word!r}" for _, word, _ in members if word not in (X, "old")} - graded
     assert all("Name: " in word or "could not" in word for word in lost)
     assert [entry.split(": ")[1] for entry in aside] == [
-        name for name, _ in members if name in ("index.html", "Blatt_4/Blatt_4.xlsx")
+        name for name, *_ in members if name in ("index.html", "Blatt_4/Blatt_4.xlsx")
     ]
     outside = [p for p in tmp_path.rglob("*") if p.is_file() and course not in p.parents]
     assert outside == [zipped]
 
 
 def test_earlier_attempts_and_other_files_are_named(tmp_path, release):
-    members, _ = ARCHIVES["Blackboard"]
-    texts = [(name, answered(release, word)) for name, word in members]
+    texts = [(name, answered(release, word)) for name, word, _ in ARCHIVES["Blackboard"]]
     texts.append(("Week 4_ada_attempt_2026-11-21-09-00-00_notes.pdf", ""))
-    collecting.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
-    told = " ".join(rows(tmp_path / "s", release)["ada"][1])
+    told = " ".join(handed_in(tmp_path, release, texts)["ada"][1])
     assert "an earlier attempt does not count: Week 4_ada_attempt_2026-11-20" in told
     assert "also handed in" in told and "notes.pdf" in told and ".txt" not in told
 
@@ -285,8 +241,7 @@ def test_students_of_one_name_are_told_apart_in_later_archives(tmp_path, release
 def test_files_of_one_student_do_not_replace_each_other(tmp_path, release):
     texts = [(f"ada/{n}/a.ipynb", answered(release, str(n))) for n in range(2)]
     texts.append(("bob/b.ipynb", answered(release, "bob")))
-    collecting.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
-    table = rows(tmp_path / "s", release)
+    table = handed_in(tmp_path, release, texts)
     assert table["ada"] == (None, ["several notebooks, keep one: a (2).ipynb, a.ipynb"])
     assert table["bob"][0] == {"answer = 'bob'"}
 
@@ -353,20 +308,17 @@ def test_members_that_cannot_be_read_have_a_reason_and_spoil_no_other(tmp_path, 
 def test_a_bomb_is_cut(tmp_path, release, monkeypatch):
     monkeypatch.setattr(collecting, "LARGEST", 1)
     texts = [("ada/a.ipynb", "0" * 3_000_000), ("bob/a.ipynb", answered(release, "bob"))]
-    path = archive(tmp_path / "a.zip", texts, compression=zipfile.ZIP_DEFLATED)
-    collecting.collect(path, tmp_path / "s", NAME)
+    table = handed_in(tmp_path, release, texts, compression=zipfile.ZIP_DEFLATED)
     assert (tmp_path / "s" / "ada" / NAME / "a.ipynb").stat().st_size == 1_000_001
-    table = rows(tmp_path / "s", release)
     assert table["ada"] == (None, ["a.ipynb is larger than 1 MB"])
     assert table["bob"][0]
 
 
 def test_the_number_of_files_is_limited(tmp_path, release):
     flood = [(f"ada/{n}.ipynb", "{}") for n in range(3 * collecting.MOST)]
-    path = archive(tmp_path / "a.zip", [*flood, ("bob/a.ipynb", answered(release, "bob"))])
-    collecting.collect(path, tmp_path / "s", NAME)
+    bob = "bob/a.ipynb", answered(release, "bob")
+    table = handed_in(tmp_path, release, [*flood, bob])
     assert len([*(tmp_path / "s" / "ada" / NAME).glob("*.ipynb")]) == collecting.MOST
-    table = rows(tmp_path / "s", release)
     assert table["ada"][0] is None and "and 35 more" in table["ada"][1][0]
     assert table["bob"][0]
 
@@ -412,9 +364,9 @@ def test_a_forged_record_gets_nobody_elses_work(tmp_path, release, key):
     folder.mkdir(parents=True)
     (folder / collecting.RECORD).write_text(json.dumps({"key": key}))
     texts = [(f"{s}/a.ipynb", answered(release, s)) for s in ("ada", "bob")]
-    found = collecting.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
-    assert found == ["ada", "bob"]
-    assert rows(tmp_path / "s", release)["ada"][0] == {"answer = 'ada'"}
+    table = handed_in(tmp_path, release, texts)
+    assert {*table} == {"ada", "bob", "eve"} and table["ada"][0] == {"answer = 'ada'"}
+    assert table["bob"][0] == {"answer = 'bob'"}
 
 
 def test_other_files_are_no_archive(tmp_path):
@@ -435,11 +387,8 @@ def test_no_name_becomes_a_formula_or_a_command(tmp_path, capsys, text):
     said = capsys.readouterr().out
     assert "\x1b" not in said + "".join(lines)
     student, status, _, _, remark, *_ = next(csv.reader(lines[1:]))
-    assert (
-        student[0] == remark[0]
-        and student[0] in "'\N{REPLACEMENT CHARACTER}"
-        and status == "not graded"
-    )
+    assert student[0] == remark[0] and student[0] in "'\N{REPLACEMENT CHARACTER}"
+    assert status == "not graded"
 
 
 def test_the_demonstration_deletes_nothing_outside_of_a_sandbox(tmp_path, monkeypatch):

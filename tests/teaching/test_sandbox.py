@@ -200,11 +200,20 @@ def test_memory_of_each_kind_is_limited(tmp_path, kind):
     assert done.returncode and not done.stdout, kind
 
 
-def started(command, top, memory):
-    """Return a watched process of the sandbox after its first line."""
+def started(program, top, memory):
+    """Return a watched process of the sandbox, and who watches it."""
+    command = contained.confined([*MINE, program], top)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE)
-    watch = contained.Watch(process.pid, top, memory)
-    return process, watch
+    return process, contained.Watch(process.pid, top, memory)
+
+
+def exceeds(program, top, memory):
+    """Return whether a program is stopped because of its memory."""
+    process, watch = started(program, top, memory)
+    with process:
+        assert process.wait()
+        watch.join()
+        return watch.exceeded
 
 
 @pytest.mark.slow
@@ -212,28 +221,20 @@ def test_memory_of_all_processes_together_is_limited(tmp_path):
     """Each has less than it may; what they share counts once."""
     many = "import os\nx = bytearray(10**8)\nfor n in range({}):\n    if not os.fork():{}"
     shares = many.format(8, " break") + "\nos.write(1, b'1\\n')\ninput()"
-    process, watch = started(contained.confined([*MINE, shares], tmp_path), tmp_path, 0.5)
+    process, watch = started(shares, tmp_path, 0.5)
     with process:
         for _ in range(9):
             assert process.stdout.readline() == b"1\n"
         assert watch.held() < 0.3 * 2**30 and not watch.exceeded
         process.communicate()
     owns = many.format(8, " x = bytearray(10**8); break") + "\nimport time; time.sleep(1000)"
-    process, watch = started(contained.confined([*MINE, owns], tmp_path), tmp_path, 0.5)
-    with process:
-        assert process.wait()
-        watch.join()
-        assert watch.exceeded
+    assert exceeds(owns, tmp_path, 0.5)
 
 
 @pytest.mark.slow
 def test_names_of_files_count_as_memory(tmp_path):
     program = "n = 0\nwhile True:\n    n += 1\n    open(f'/tmp/{n}', 'w').close()"
-    process, watch = started(contained.confined([*MINE, program], tmp_path), tmp_path, 0.05)
-    with process:
-        assert process.wait()
-        watch.join()
-        assert watch.exceeded
+    assert exceeds(program, tmp_path, 0.05)
 
 
 def test_processes_are_limited(tmp_path):

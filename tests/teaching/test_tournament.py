@@ -30,40 +30,28 @@ def example():
     return {r.name: r for r in results}, payoffs, players
 
 
-@pytest.mark.parametrize(
-    ("name", "mean", "exploitability"),
-    [
-        ("equilibrium", 0.0806, 0),
-        ("coin_flips", -0.1875, 0.4583),
-        ("never_bluffs", 0.0910, 0.0722),
-        ("always_bets", 0.0826, 0.3333),
-        ("always_calls", -0.0667, 0.3333),
-    ],
-)
-def test_example(example, name, mean, exploitability):
-    results, _, _ = example
-    assert results[name].mean == pytest.approx(mean, abs=1e-3)
-    assert results[name].exploitability == pytest.approx(exploitability, abs=1e-3)
-
-
 def test_who_wins_is_not_who_is_safe(example):
-    results, _, _ = example
-    assert max(results.values(), key=lambda r: r.mean).name == "never_bluffs"
-    assert [r.name for r in results.values() if r.safe] == ["equilibrium"]
+    results, _, players = example
+    wanted = {
+        "equilibrium": 0.0806, "coin_flips": -0.1875, "never_bluffs": 0.0910,
+        "always_bets": 0.0826, "always_calls": -0.0667,
+    }  # fmt: skip
+    assert {name: r.mean for name, r in results.items()} == pytest.approx(wanted, abs=1e-3)
+    assert [name for name, r in results.items() if r.safe] == ["equilibrium"]
+    for name, result in results.items():
+        exact = cfr.exploitability(KUHN, players[name])
+        assert result.exploitability == pytest.approx(exact, abs=1e-12)
 
 
 def test_matrix_agrees_with_expected_utility(example):
     """Each pair is played again seat by seat, with the package's own evaluation."""
     results, payoffs, players = example
+    seat = players["equilibrium"].player
     for (a, one), (b, other) in itertools.product(enumerate(results), repeat=2):
-        first, second = (
-            {
-                I: players[one if players[one].player(I) == seat else other][I]
-                for I in players[one]
-            }
-            for seat in (0, 1)
-        )
-        both = cfr.expected_utility(KUHN, first)[0] + cfr.expected_utility(KUHN, second)[1]
+        mine, theirs, both = players[one], players[other], 0
+        for i in (0, 1):
+            pair = {I: (mine if seat(I) == i else theirs)[I] for I in mine}
+            both += cfr.expected_utility(KUHN, pair)[i]
         assert payoffs[a, b] == pytest.approx(both / 2, abs=1e-12)
     assert np.allclose(payoffs, -payoffs.T)
 
@@ -75,14 +63,6 @@ def test_gain_is_what_a_best_response_adds(example):
         others = [k for k in range(len(payoffs)) if k != n]
         assert payoffs[:, others].mean(axis=1).max() <= result.mean + result.gain + 1e-12
         assert result.gain >= -1e-12
-
-
-def test_exploitability_is_the_packages(example):
-    results, _, players = example
-    for name, result in results.items():
-        assert result.exploitability == pytest.approx(
-            cfr.exploitability(KUHN, players[name]), abs=1e-12
-        )
 
 
 def test_leduc_poker_plays():
@@ -108,12 +88,10 @@ def table(rows):
 
 
 def test_all_forms_read_the_same(tmp_path):
+    """Rounded probabilities are accepted."""
     forms = [save(tmp_path, "a.json", GOOD), save(tmp_path, "b.csv", "\ufeff" + table(GOOD))]
     for path in forms:
         assert load(path, KUHN) == cfr.Strategy.uniform(KUHN)
-
-
-def test_rounded_probabilities_are_accepted(tmp_path):
     rounded = GOOD | {"J": {"check": 0.667, "bet": 0.3333}}
     found = load(save(tmp_path, "a.json", rounded), KUHN)
     assert sum(found["J"].values()) == pytest.approx(1, abs=1e-12)
@@ -333,20 +311,13 @@ def learn(game):
 """
     path = save(tmp_path, "late.py", source)
     quarter, all_of_it = leaderboard.race(path, "kuhn", 1)[2:]
+    passive = {I: dict(zip(row, (1, 0), strict=True)) for I, row in GOOD.items()}
     first, second = (
-        cfr.exploitability(KUHN, {**played(0), "K bet": {"fold": 1 - p, "call": p}})
+        cfr.exploitability(KUHN, passive | {"K bet": {"fold": 1 - p, "call": p}})
         for p in (0, 0.5)
     )
     assert quarter == pytest.approx(first, abs=1e-12) and all_of_it == pytest.approx(second)
     assert first > second
-
-
-def played(bet):
-    """Return the strategy that checks and folds, or bets and calls with a probability."""
-    return {
-        I: dict(zip(row, (1 - bet, bet), strict=True))
-        for I, row in cfr.Strategy.uniform(KUHN).items()
-    }
 
 
 @SANDBOX
@@ -432,8 +403,5 @@ def test_a_program_that_is_stopped_keeps_what_it_had(tmp_path, monkeypatch, then
     monkeypatch.setattr(tournament, "WAIT", 1)
     source = f"{SOLVED}def learn(game):\n    yield strategy\n    {then}\n    yield {{}}"
     numbers = leaderboard.race(save(tmp_path, "a.py", source), "kuhn", 1)
-    assert numbers[-1] == pytest.approx(cfr.exploitability(KUHN, solved()), abs=1e-12)
-
-
-def solved():
-    return cfr.plain.Vanilla(KUHN).run(100)
+    solved = cfr.plain.Vanilla(KUHN).run(100)
+    assert numbers[-1] == pytest.approx(cfr.exploitability(KUHN, solved), abs=1e-12)
