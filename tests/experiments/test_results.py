@@ -1,5 +1,6 @@
 """Stored results belong to the scripts: the same settings, and a part computed again."""
 
+from functools import partial
 from itertools import product
 from math import inf
 
@@ -31,62 +32,60 @@ FAULTS = (
 )  # fmt: skip
 
 
-def names(place):
-    """Return the keys, in their order, of the stored object at this place."""
-    return lambda file: list(at(file, place))
-
-
 def at(file, place):
+    """Return what a file holds at a place like "runs/0/rows"."""
     found = recorded(file)
-    for key in place:
-        found = found[key]
+    for key in place.split("/"):
+        found = found[int(key) if isinstance(found, list) else key]
     return found
 
 
-SETTINGS = [  # the file, a place in it or what is asked of it, what the script says
-    ("coyote_players", ("settings", "iterations"), coyote_players.ITERATIONS),
-    ("coyote_players", ("settings", "traversals"), coyote_players.OPTIONS["traversals"]),
-    ("coyote_players", ("settings", "training"), repr(coyote_players.OPTIONS["advantage"])),
-    ("deep_faults", ("games",), {name: repr(g) for name, g in deep_faults.GAMES.items()}),
-    ("deep_faults", ("traversals",), deep_faults.TRAVERSALS),
-    ("deep_faults", ("iterations",), [1, 2, 3, 5, 8, 13, deep_faults.ITERATIONS]),
-    (
-        "deep_faults",
-        lambda file: {(r["game"], r["fault"], r["seed"]) for r in recorded(file)["runs"]},
-        set(product(deep_faults.GAMES, FAULTS, deep_faults.SEEDS)),
-    ),
-    ("deep_steps", ("traversals",), deep_steps.TRAVERSALS),
-    *(("deep_steps", names((one,)), averages) for one, averages in deep_steps.AVERAGES.items()),
-    *(("double_neural", ("faults", key), value) for key, value in double_neural.FAULTS.items()),
-    ("double_neural_leduc", ("iterations",), leduc.ITERATIONS),
-    ("double_neural_leduc", names(("runs",)), list(leduc.METHODS)),
-    ("double_neural_leduc", ("k",), leduc.K),
-    ("double_neural_leduc", ("batch",), leduc.BATCH),
-    *(("double_neural_leduc", (key,), value) for key, value in leduc.NETWORK.items()),
-    ("koikoi_order", names(("fitted",)), list(koikoi_order.NETWORKS)),
-    *(
-        ("koikoi_order", names(("fitted", kind)), [str(seed) for seed in koikoi_order.SEEDS])
-        for kind in koikoi_order.NETWORKS
-    ),
-    ("online_player", ("seeds",), online_player.SEEDS),
-    ("online_player", ("few",), online_player.FEW),
-    ("online_player", ("budgets",), list(online_player.BUDGETS)),
-    (
-        "online_player",
-        names(("oos",)),
-        [f"{name}, δ = {d}" for name in online_player.GAMES for d in online_player.DELTAS],
-    ),
-    ("walks", ("seeds",), walks.SEEDS),
-    ("walks", ("tolerance",), walks.TOLERANCE),
-    ("walks", names(("games",)), list(walks.GAMES)),
-    *(("walks", names(("games", game, "exact")), list(walks.RULES)) for game in walks.GAMES),
-    *(("walks", names(("games", game, "walks")), list(walks.SCHEMES)) for game in walks.GAMES),
+GAMES = [
+    f"{game}, δ = {delta}" for game in online_player.GAMES for delta in online_player.DELTAS
 ]
+SETTINGS = {  # for each file: places, and what the script says; a list of keys in their order
+    "coyote_players": {
+        "settings/iterations": coyote_players.ITERATIONS,
+        "settings/traversals": coyote_players.OPTIONS["traversals"],
+        "settings/training": repr(coyote_players.OPTIONS["advantage"]),
+    },
+    "deep_faults": {
+        "games": {name: repr(game) for name, game in deep_faults.GAMES.items()},
+        "traversals": deep_faults.TRAVERSALS,
+        "iterations": [1, 2, 3, 5, 8, 13, deep_faults.ITERATIONS],
+    },
+    "deep_steps": {"traversals": deep_steps.TRAVERSALS, **deep_steps.AVERAGES},
+    "double_neural": {f"faults/{key}": value for key, value in double_neural.FAULTS.items()},
+    "double_neural_leduc": {
+        "iterations": leduc.ITERATIONS, "runs": list(leduc.METHODS), "k": leduc.K,
+        "batch": leduc.BATCH, **leduc.NETWORK,
+    },
+    "koikoi_order": {
+        f"fitted/{kind}": list(map(str, koikoi_order.SEEDS)) for kind in koikoi_order.NETWORKS
+    },
+    "online_player": {
+        "seeds": online_player.SEEDS, "few": online_player.FEW,
+        "budgets": list(online_player.BUDGETS), "oos": GAMES,
+    },
+    "walks": {
+        "seeds": walks.SEEDS, "tolerance": walks.TOLERANCE, "games": list(walks.GAMES),
+        **{f"games/{game}/exact": list(walks.RULES) for game in walks.GAMES},
+        **{f"games/{game}/walks": list(walks.SCHEMES) for game in walks.GAMES},
+    },
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("file", "place", "wanted"), SETTINGS)
-def test_stored_settings_are_those_of_the_script(file, place, wanted):
-    assert (place(file) if callable(place) else at(file, place)) == wanted
+@pytest.mark.parametrize("file", SETTINGS)
+def test_stored_settings_are_those_of_the_script(file):
+    for place, wanted in SETTINGS[file].items():
+        stored = at(file, place)
+        keys = isinstance(stored, dict) and isinstance(wanted, list)
+        assert (list(stored) if keys else stored) == wanted, place
+
+
+def test_every_fault_ran_on_both_games_with_every_seed():
+    runs = {(run["game"], run["fault"], run["seed"]) for run in recorded("deep_faults")["runs"]}
+    assert runs == set(product(deep_faults.GAMES, FAULTS, deep_faults.SEEDS))
 
 
 def size_of(name):
@@ -164,44 +163,28 @@ def regrets_of_two():
             for row in again]  # fmt: skip
 
 
+OTHERS = ("nothing", "visited only", "new networks", "raw sums")
+PLAYERS = ("uniform", "greedy, stops", "greedy, calls", "perfect information")
+TABLES = ("table", "linear table", "linear table, robust")
+DICE = f"games/{large_trees.FACES[-1]}"
+LONG = {"RM+": RegretMatching(), "PRM+": RegretMatching(prediction=1)}
 AGAIN = [  # the file, a place in it, what begins there, relative and absolute tolerance
-    ("coyote_exact", ("runs", 0, "rows"), regrets_of_two, 1e-3, 1e-6),
-    ("coyote_exact", ("three", 0, "rows"), calls_of_three, 1e-3, 2e-3),
-    *(
-        ("double_neural", ("faults", "runs", fault, 3), lambda f=fault: faulty(f), 0, error)
-        for fault, error in (("table", 1e-5), ("nothing", 0.02), ("visited only", 0.02),
-                             ("new networks", 0.02), ("raw sums", 0.02))
-    ),
-    *(
-        ("double_neural_leduc", ("runs", n, 3, 3), lambda n=n: table_on_leduc(n), 0, 1e-5)
-        for n in ("table", "linear table", "linear table, robust")
-    ),
-    *(
-        ("koikoi_exact", ("K8", "players", name), lambda n=name: gap_on_k8(n), 1e-4, 0)
-        for name in ("uniform", "greedy, stops", "greedy, calls", "perfect information")
-    ),
-    ("koikoi_exact", ("K8", "options", NEVER, "change"), lambda: change_on_k8(NEVER), 0, 1e-4),
-    *(
-        ("koikoi_size", ("counted", name), lambda n=name: size_of(n), 0, 0)
-        for name in ("K8", "K9", "K10")
-    ),
-    ("koikoi_size", ("full", "300"), size_of_koikoi, 0, 0),
-    (
-        "large_trees",
-        ("games", str(large_trees.FACES[0])),
-        size_of_dice, 0, 0,
-    ),
-    (
-        "large_trees",
-        ("games", str(large_trees.FACES[-1])),
-        lambda: large_trees.size(LiarsDice(9, 2)), 0, 0,
-    ),
-    ("large_trees", ("games", str(large_trees.FACES[-1])), memory_of_dice, 0.05, 0),
-    *(
-        ("last_iterate", ("long", f"{n} | Kuhn poker", "last"), lambda m=m: last_of(m), 0.01, 0)
-        for n, m in (("RM+", RegretMatching()), ("PRM+", RegretMatching(prediction=1)))
-    ),
-    ("online_player", ("oos", "Kuhn, δ = 0.5", 0), searched, 0, 2e-5),
+    ("coyote_exact", "runs/0/rows", regrets_of_two, 1e-3, 1e-6),
+    ("coyote_exact", "three/0/rows", calls_of_three, 1e-3, 1e-3),
+    ("double_neural", "faults/runs/table/3", partial(faulty, "table"), 0, 1e-5),
+    *(("double_neural", f"faults/runs/{n}/3", partial(faulty, n), 0, 0.02) for n in OTHERS),
+    *(("double_neural_leduc", f"runs/{n}/3/3", partial(table_on_leduc, n), 0, 1e-5)
+      for n in TABLES),
+    *(("koikoi_exact", f"K8/players/{n}", partial(gap_on_k8, n), 1e-4, 0) for n in PLAYERS),
+    ("koikoi_exact", f"K8/options/{NEVER}/change", partial(change_on_k8, NEVER), 0, 1e-4),
+    *(("koikoi_size", f"counted/{n}", partial(size_of, n), 0, 0) for n in ("K8", "K9", "K10")),
+    ("koikoi_size", "full/300", size_of_koikoi, 0, 0),
+    ("large_trees", f"games/{large_trees.FACES[0]}", size_of_dice, 0, 0),
+    ("large_trees", DICE, partial(large_trees.size, LiarsDice(9, 2)), 0, 0),
+    ("large_trees", DICE, memory_of_dice, 0.05, 0),
+    *(("last_iterate", f"long/{n} | Kuhn poker/last", partial(last_of, m), 0.01, 0)
+      for n, m in LONG.items()),
+    ("online_player", "oos/Kuhn, δ = 0.5/0", searched, 0, 2e-5),
 ]  # fmt: skip
 
 

@@ -143,22 +143,12 @@ def points(pile):
     return total + max(0, plain - 9)
 
 
-def test_points_of_all_piles_of_lights_and_the_sake_cup():
-    cards = [*L, "Sake"]
+@pytest.mark.parametrize(
+    "cards", [[*L, "Sake"], RIBBONS, A], ids=["lights", "ribbons", "animals"]
+)
+def test_points_of_all_piles_of_some_cards(cards):
     for k in range(len(cards) + 1):
         for pile in combinations(cards, k):
-            assert sum(made(pile).values()) == points(pile)
-
-
-def test_points_of_all_piles_of_ribbons():
-    for k in range(len(RIBBONS) + 1):
-        for pile in combinations(RIBBONS, k):
-            assert sum(made(pile).values()) == points(pile)
-
-
-def test_points_of_all_piles_of_animals():
-    for k in range(len(A) + 1):
-        for pile in combinations(A, k):
             assert sum(made(pile).values()) == points(pile)
 
 
@@ -271,25 +261,12 @@ def of(*months):
 TESHI = [*of(1), "Moon", "Boar", "Deer", "Sake"]
 KUTTSUKI = ["Moon", "Geese", "Boar", "Clover-1", "Deer", "Maple-1", "Sake", "Mum-1"]
 USUAL = [
-    "Curtain",
-    "Warbler",
-    "Cuckoo",
-    "Bridge",
-    "Butterflies",
-    "Swallow",
-    "Phoenix",
-    "Iris-1",
-]
+    "Curtain", "Warbler", "Cuckoo", "Bridge", "Butterflies", "Swallow", "Phoenix", "Iris-1",
+]  # fmt: skip
 CALM = [
-    "Plum-1",
-    "Cherry-1",
-    "Wisteria-1",
-    "Iris-2",
-    "Peony-1",
-    "Willow-1",
-    "Paulownia-1",
+    "Plum-1", "Cherry-1", "Wisteria-1", "Iris-2", "Peony-1", "Willow-1", "Paulownia-1",
     "Plum-2",
-]
+]  # fmt: skip
 FOUR = [*of(2), "Cherry-1", "Wisteria-1", "Iris-2", "Peony-1"]
 
 
@@ -324,30 +301,18 @@ def test_two_special_hands_pay_nothing():
     paying = KoiKoi(special=6)
     both = [*of(3), "Warbler", "Cuckoo", "Bridge", "Butterflies"]
     field = [
-        "Plum-1",
-        "Wisteria-1",
-        "Iris-2",
-        "Peony-1",
-        "Willow-1",
-        "Paulownia-1",
-        "Plum-2",
+        "Plum-1", "Wisteria-1", "Iris-2", "Peony-1", "Willow-1", "Paulownia-1", "Plum-2",
         "Swallow",
-    ]
+    ]  # fmt: skip
     assert paying.node(dealt(TESHI, both, field, paying)).utilities == (0, 0)
 
 
 @pytest.mark.parametrize("game", [FULL, KoiKoi(special=6)], ids=repr)
 def test_four_of_a_month_on_the_field_are_always_redealt(game):
     other = [
-        "Curtain",
-        "Cuckoo",
-        "Bridge",
-        "Butterflies",
-        "Swallow",
-        "Phoenix",
-        "Iris-1",
+        "Curtain", "Cuckoo", "Bridge", "Butterflies", "Swallow", "Phoenix", "Iris-1",
         "Willow-1",
-    ]
+    ]  # fmt: skip
     assert dealt(TESHI, other, FOUR, game) == game.root()
 
 

@@ -88,8 +88,11 @@ def test_results_agree_with_the_simulator(game: KoiKoi) -> None:
         )
 
 
-def test_the_winner_deals_next_and_ties_change_the_dealer() -> None:
-    sitting, rng = sit_down(KoiKoi(), GreedyPlayer(), rounds=60, seed=4), random.Random(4)
+@pytest.mark.parametrize("options", [{}, {"after_void": "same"}], ids=str)
+def test_the_winner_deals_next_and_ties_change_the_dealer(options: dict[str, Any]) -> None:
+    """Unless the dealer stays after a void round."""
+    sitting = sit_down(KoiKoi(), GreedyPlayer(), rounds=60, seed=4, **options)
+    rng = random.Random(4)
     assert sitting.dealing
     outcomes = set()
     for _ in range(59):
@@ -97,7 +100,7 @@ def test_the_winner_deals_next_and_ties_change_the_dealer() -> None:
         paid, dealing = sitting.results[-1], sitting.dealing
         outcomes.add(int(np.sign(paid)))
         sitting.press(NEXT)
-        assert sitting.dealing == (paid > 0 if paid else not dealing)
+        assert sitting.dealing == (paid > 0 if paid else dealing == bool(options))
     assert outcomes == {-1, 0, 1}
     assert sitting.score == sum(sitting.results)
 
@@ -136,24 +139,6 @@ def test_invalid_options_raise() -> None:
 
 
 # ---- house rules, review, record -------------------------------------------------------------
-
-
-def test_the_dealer_stays_after_a_void_round_if_told() -> None:
-    sitting, rng = (
-        sit_down(KoiKoi(), GreedyPlayer(), after_void="same", seed=4),
-        random.Random(4),
-    )
-    void = 0
-    for _ in range(60):
-        play_round(sitting, rng)
-        paid, dealing = sitting.results[-1], sitting.dealing
-        if len(sitting.results) == sitting.rounds:
-            sitting.press(AGAIN)
-            continue
-        sitting.press(NEXT)
-        assert sitting.dealing == (paid > 0 if paid else dealing)
-        void += not paid
-    assert void > 0
 
 
 def test_house_rules_begin_a_new_match_by_a_player_under_them() -> None:
@@ -310,10 +295,7 @@ def test_hidden_cards_are_never_in_the_html(game: KoiKoi) -> None:
 def test_visible_cards_are_in_the_html() -> None:
     sitting, rng = sit_down(KoiKoi(), GreedyPlayer(), seed=7), random.Random(7)
     while not sitting.over:
-        at, i = (
-            sitting._simulator.position(sitting._round, 0),
-            sitting._seat,
-        )
+        at, i = sitting._simulator.position(sitting._round, 0), sitting._seat
         html = shown(sitting)
         for card in (*at.hands[i], *at.field, *at.piles[0], *at.piles[1]):
             assert f"<title>{card}:" in html
@@ -339,11 +321,8 @@ def test_progress_of_yaku() -> None:
 def test_hints_of_values_agree_with_the_player() -> None:
     game = KoiKoi()
     player = network(game, "value")
-    sitting, rng, calls = (
-        sit_down(game, player, hints=True, rounds=30, seed=8),
-        random.Random(8),
-        0,
-    )
+    sitting = sit_down(game, player, hints=True, rounds=30, seed=8)
+    rng, calls = random.Random(8), 0
     for _ in range(150):
         advice = sitting.advice()
         if advice is None:
@@ -403,12 +382,7 @@ def test_the_widget_plays_a_match() -> None:
         names = [button.description for button in visible]
         assert names == [choice.action for choice in sitting.choices()]
         assert set(names) == set(sitting.actions)
-        board, status, hints, story = (
-            box.children[1],
-            box.children[2],
-            box.children[5],
-            box.children[6],
-        )
+        board, status, hints, story = (box.children[k] for k in (1, 2, 5, 6))
         assert (board.value, story.value) == (sitting.board(), sitting.story())
         assert sitting.question() in unescape(status.value) and hints.value == sitting.hint()
         button, before = rng.choice(visible), len(sitting.log)
@@ -454,11 +428,8 @@ def test_only_one_network_of_values_goes_on_a_page() -> None:
 
 @pytest.mark.slow
 def test_identical_cards_have_the_same_action() -> None:
-    sitting, rng, twins = (
-        sit_down(MiniKoiKoi.K10(), RandomPlayer(), seed=3),
-        random.Random(3),
-        0,
-    )
+    sitting, rng = sit_down(MiniKoiKoi.K10(), RandomPlayer(), seed=3), random.Random(3)
+    twins = 0
     for _ in range(60):
         names = [choice.action for choice in sitting.choices()]
         twins += len(names) > len(set(names))

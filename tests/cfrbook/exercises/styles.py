@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import defaultdict
 from functools import partial
 
@@ -59,77 +58,11 @@ def with_two_sums(payoff, theirs):
     return tuple(mean)
 
 
-def played(payoff, theirs):
-    """A generator of strategies."""
-    regret = [0] * len(payoff)
-    for b in theirs:
-        sigma = list(plus_of(dict(enumerate(regret))).values())
-        yield sigma
-        column = [row[b] for row in payoff]
-        now = math.fsum(map(float.__mul__, sigma, map(float, column)))
-        regret = [r + x - now for r, x in zip(regret, column, strict=True)]
-
-
-def with_generator(payoff, theirs):
-    return [sum(x) / len(theirs) for x in zip(*played(payoff, theirs), strict=True)]
-
-
-class Learner:
-    def __init__(self, n):
-        self.regret, self.total, self.rounds = [0.0] * n, [0.0] * n, 0
-
-    def sigma(self):
-        plus = [x if x > 0 else 0 for x in self.regret]
-        return [x / (sum(plus) or 1) or (not any(plus)) / len(plus) for x in plus]
-
-    def see(self, column):
-        sigma, self.rounds = self.sigma(), self.rounds + 1
-        for a, x in enumerate(column):
-            self.total[a] += sigma[a]
-            for b, p in enumerate(sigma):  # p-weighted differences add up to the regret
-                self.regret[a] += p * (x - column[b])
-
-
-def with_class(payoff, theirs):
-    learner = Learner(len(payoff))
-    for b in theirs:
-        learner.see([row[b] for row in payoff])
-    return [x / learner.rounds for x in learner.total]
-
-
 # ---- 3.7 -------------------------------------------------------------------------------------
 
 
 def by_package(game, strategy, player):
     return cfr.best_response(game, strategy, player).value
-
-
-def utility(game, sigma, player, h=()):
-    node = game.node(h)
-    if isinstance(node, cfr.Terminal):
-        return node.utilities[player]
-    row = row_of(node, sigma)
-    return sum(p * utility(game, sigma, player, (*h, a)) for a, p in row.items() if p)
-
-
-def own_infosets(game, player):
-    """A player's infosets and their actions, from the last to the first."""
-    found = {}
-    for h in histories(game):
-        node = game.node(h)
-        if isinstance(node, cfr.Decision) and node.player == player:
-            found[node.infoset] = node.actions
-    return dict(reversed(found.items()))
-
-
-def by_trying(game, strategy, player):
-    """One infoset at a time, from the last to the first, everything tried."""
-    own = own_infosets(game, player)
-    plan = {**strategy, **{I: dict.fromkeys(A, 1 / len(A)) for I, A in own.items()}}
-    for I, A in own.items():
-        plans = [{**plan, I: {b: float(a == b) for b in A}} for a in A]
-        plan = max(plans, key=lambda plan: utility(game, plan, player))
-    return utility(game, plan, player)
 
 
 def by_groups(game, strategy, player):
@@ -151,58 +84,6 @@ def by_groups(game, strategy, player):
         return total
 
     return value([((), 1.0)])
-
-
-def by_levels(game, strategy, player):
-    """Down for the reach, up for the values, without a recursion."""
-    order, reach, value, members = histories(game), {(): 1.0}, {}, defaultdict(list)
-    for h in order:
-        node = game.node(h)
-        if isinstance(node, cfr.Terminal):
-            continue
-        mine = isinstance(node, cfr.Decision) and node.player == player
-        for a in node.actions:
-            reach[*h, a] = reach[h] * (1 if mine else row_of(node, strategy)[a])
-        if mine:
-            members[node.infoset].append(h)
-    for h in sorted(order, key=len, reverse=True):
-        node = game.node(h)
-        if h in value:
-            continue
-        if isinstance(node, cfr.Terminal):
-            value[h] = node.utilities[player]
-        elif isinstance(node, cfr.Decision) and node.player == player:
-            group = members[node.infoset]
-            best = max(
-                node.actions,
-                key=lambda a, group=group: sum(reach[h] * value[*h, a] for h in group),
-            )
-            value.update({h: value[*h, best] for h in group})
-        else:
-            value[h] = sum(p * value[*h, a] for a, p in row_of(node, strategy).items())
-    return value[()]
-
-
-def by_sequences(game, strategy, player):
-    """Payoffs added up by the player's own sequence, then folded from the last infoset."""
-    gain, after, own = defaultdict(float), {}, own_infosets(game, player)
-
-    def walk(h, w, last):
-        node = game.node(h)
-        if isinstance(node, cfr.Terminal):
-            gain[last] += w * node.utilities[player]
-        elif isinstance(node, cfr.Decision) and node.player == player:
-            after[node.infoset] = last
-            for a in node.actions:
-                walk((*h, a), w, (node.infoset, a))
-        else:
-            for a, p in row_of(node, strategy).items():
-                walk((*h, a), w * p, last)
-
-    walk((), 1.0, None)
-    for I, A in own.items():
-        gain[after[I]] += max(gain[I, a] for a in A)
-    return gain[None]
 
 
 # ---- 4.7 and 5.6: solvers with the changes of CFR+ as a switch ----------
@@ -328,51 +209,6 @@ def as_objects(game, iterations, plus=False):
     return {I: [x / sum(spot.S) for x in spot.S] for I, spot in spots.items()}
 
 
-def as_values(game, iterations, plus=False):
-    """Counterfactual values first, by infoset and action; regrets from these."""
-    R, S, sigma = defaultdict(float), defaultdict(float), {}
-    for h in histories(game):
-        node = game.node(h)
-        if isinstance(node, cfr.Decision):
-            sigma[node.infoset] = dict.fromkeys(node.actions, 1 / len(node.actions))
-
-    def values(i, old):
-        v, own = defaultdict(float), {}
-
-        def ends(h, mine, others, passed):
-            node = game.node(h)
-            if isinstance(node, cfr.Terminal):
-                for n, (I, a) in enumerate(passed):
-                    rest = math.prod(old[J][b] for J, b in passed[n + 1 :])
-                    v[I, a] += others * rest * node.utilities[i]
-                return
-            for a, p in row_of(node, old).items():
-                if isinstance(node, cfr.Decision) and node.player == i:
-                    own[node.infoset] = mine
-                    ends((*h, a), mine * p, others, [*passed, (node.infoset, a)])
-                else:
-                    ends((*h, a), mine, others * p, passed)
-
-        ends((), 1.0, 1.0, [])
-        return v, own
-
-    for t in range(1, iterations + 1):
-        old = sigma if plus else {I: dict(row) for I, row in sigma.items()}
-        for i in (0, 1):
-            v, own = values(i, old)
-            for I, reach in own.items():
-                row = old[I]
-                mean = sum(p * v[I, a] for a, p in row.items())
-                for a, p in row.items():
-                    S[I, a] += (t if plus else 1) * reach * p
-                    R[I, a] += v[I, a] - mean
-                    if plus:
-                        R[I, a] = max(R[I, a], 0)
-                sigma[I] = plus_of({a: R[I, a] for a in row})
-    total = {I: sum(S[I, a] for a in row) for I, row in sigma.items()}
-    return {(I, a): S[I, a] / total[I] for I, row in sigma.items() for a in row}
-
-
 def as_stream(game, iterations, plus=False):
     """Updates come from a generator; the tables are filled afterward."""
 
@@ -416,6 +252,12 @@ def another_order(engine):
     return solve
 
 
+def as_pairs(game, iterations, plus=False):
+    """One table, whose keys are infosets with an action."""
+    found = as_stream(game, iterations, plus)
+    return {(I, a): p for I, row in found.items() for a, p in row.items()}
+
+
 def as_strategy(game, iterations, plus=False):
     return cfr.Strategy(game, as_stream(game, iterations, plus))
 
@@ -424,11 +266,10 @@ ENGINES = (
     as_package,
     as_arrays,
     as_objects,
-    as_values,
+    as_pairs,
     as_stream,
     as_strategy,
     another_order(as_arrays),
-    another_order(as_objects),
 )
 
 # ---- 7.6 and 8.7: walks that try k of their actions, or all ----------
@@ -532,41 +373,13 @@ def with_numpy(game, i, sigma, choose, k=99):
     return r, S
 
 
-def with_partner(game, i, sigma, choose, k=99):
-    """The value carries the head, so nothing is divided by q at the end."""
-    r, S = defaultdict(float), defaultdict(float)
-
-    def walk(h, weight):
-        node = game.node(h)
-        if isinstance(node, cfr.Terminal):
-            return weight * node.utilities[i]
-        if isinstance(node, cfr.Chance):
-            return walk((*h, choose(node.probabilities)), weight)
-        I, row = node.infoset, sigma[node.infoset]
-        if node.player != i:
-            for a in reversed(row):
-                S[I, a] += weight * row[a]
-            return walk((*h, choose(row)), weight)
-        tried = set(leave_out(row, k, choose))
-        u = {
-            a: walk((*h, a), weight * len(row) / len(tried)) if a in tried else 0
-            for a in sorted(row)
-        }
-        for a in row:
-            r[I, a] += u[a] - sum(row[b] * u[b] for b in row)
-        return sum(row[b] * u[b] for b in row)
-
-    walk((), 1.0)
-    return [r, S]
-
-
 def with_zeros(game, i, sigma, choose, k=99):
     """Tables that have a row for every infoset, and lists in place of dictionaries."""
     r, S = pure(game, i, sigma, choose, k)
-    return tuple(
+    return [
         {I: [table.get(I, {}).get(a, 0) for a in row] for I, row in sigma.items()}
         for table in (r, S)
-    )
+    ]
 
 
 def with_odds(game, i, sigma, choose, k=99):
@@ -580,7 +393,7 @@ def scaled(weights):
     return [60 * w for w in weights]
 
 
-WALKS = (pure, with_stack, with_numpy, with_partner, with_zeros, with_odds)
+WALKS = (pure, with_stack, with_numpy, with_zeros, with_odds)
 
 
 def all_of_them(walk):
@@ -624,39 +437,6 @@ def deep(walks, iterations, best=False, together=False, form=dict):
     return fit(played)
 
 
-class Table:
-    """Sums of weighted rows: all that a table needs of a memory."""
-
-    def __init__(self):
-        self.sums = {}
-
-    def add(self, t, rows):
-        for I, row in rows:
-            old = self.sums.setdefault(I, dict.fromkeys(row, 0.0))
-            for a, x in row.items():
-                old[a] += t * x
-
-    def match(self, I, actions):
-        return plus_of(self.sums.get(I) or dict.fromkeys(actions, 0.0))
-
-
-def deep_with_sums(walks, iterations):
-    """Each player has a table; nobody sees a change before the walks are over."""
-    tables, average = (Table(), Table()), Table()
-
-    def sigma(I, actions):
-        return next(
-            (x.match(I, actions) for x in tables if I in x.sums), average.match("", actions)
-        )
-
-    for t in range(1, iterations + 1):
-        for i, table in enumerate(tables):
-            new, strategies = walks(i, t, sigma)
-            table.add(t, new)
-            average.add(t, strategies)
-    return {I: shares(row) for I, row in average.sums.items()}
-
-
 def row_as_list(pairs):
     return [p for _, p in pairs]
 
@@ -670,15 +450,14 @@ def row_backward(pairs):
 
 
 STYLES = {
-    "1.8": (with_arrays, with_two_sums, with_generator, with_class),
-    "3.7": (by_package, by_trying, by_groups, by_levels, by_sequences),
+    "1.8": (with_arrays, with_two_sums),
+    "3.7": (by_package, by_groups),
     "4.7": (*ENGINES, partial(as_reference, update="simultaneous")),
     "5.6": tuple(partial(engine, plus=True) for engine in (*ENGINES, as_reference)),
     "7.6": tuple(map(all_of_them, WALKS)),
     "8.7": WALKS,
-    "10.6": (
-        deep_with_sums,
-        *(partial(deep, form=form) for form in (dict, row_as_list, row_as_array, row_backward)),
+    "10.6": tuple(
+        partial(deep, form=form) for form in (dict, row_as_list, row_as_array, row_backward)
     ),
 }
 # accepted as well, with a sentence that says what is different
