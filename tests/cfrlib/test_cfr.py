@@ -19,26 +19,6 @@ from cfrlib.core.sequence import backup, behavior
 from cfrlib.games import KuhnPoker, LeducPoker
 from cfrlib.regret import Rule
 
-RUNS = [(variant, update) for variant in cfr.VARIANTS for update in UPDATES]
-ARRAYS = ("regret", "sigma", "plan", "strategy_sum")
-
-
-def assert_identical(a, b):
-    """Check that two runs are in the same state to the last bit."""
-    assert (a.iterations, a.gradients, a.variant, a.update) == (
-        b.iterations,
-        b.gradients,
-        b.variant,
-        b.update,
-    )
-    for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(a._tables, name), getattr(b._tables, name), name)
-    seconds = a.trace.columns.index("seconds")
-    np.testing.assert_array_equal(
-        np.delete(a.trace.rows, seconds, axis=1), np.delete(b.trace.rows, seconds, axis=1)
-    )
-
-
 # ---- solutions are snapshots ---------------------------------------------------------------
 
 
@@ -76,11 +56,6 @@ def test_initial_strategies_are_uniform(kuhn):
     assert len(run.trace) == run.iterations == run.gradients == 0
     assert run.solution().gradients == 0
     assert run.solution().nash_conv == pytest.approx(11 / 12)
-
-
-def test_average_is_less_exploitable_than_last_iterate(kuhn):
-    solution = cfr.solve(kuhn, "cfr", 10_000)
-    assert cfr.exploitability(kuhn, solution.current) > 10 * solution.exploitability
 
 
 @pytest.mark.parametrize("update", UPDATES)
@@ -182,21 +157,6 @@ def test_solution_repr_shows_its_results(kuhn):
     html = solution._repr_html_()
     assert f"{solution.exploitability:.3e}" in html
     assert f"bet {solution.strategy['K']['bet']:.4f}" in html
-
-
-@pytest.mark.parametrize(
-    ("game", "guarantee"),
-    [
-        (KuhnPoker(players=3), "3 players, zero-sum: no guarantee of a Nash equilibrium"),
-        (
-            cfr.games.MatrixGame(np.eye(2), np.eye(2)),
-            "2 players, general-sum: no guarantee of a Nash equilibrium",
-        ),
-    ],
-)
-def test_solution_repr_states_the_theoretical_guarantee(game, guarantee):
-    assert guarantee in repr(cfr.solve(game, iterations=2))
-    assert guarantee in cfr.solve(game, iterations=2)._repr_html_()
 
 
 def test_table_reprs_have_a_line_per_infoset(kuhn):
@@ -305,17 +265,12 @@ def test_average_is_the_weighted_sum_of_plans(kuhn, variant, delay):
         undelayed.run(1)
         run.run(1)
         total += max(t - delay, 0) ** gamma * plan if t > delay else 0
+        if t <= delay:
+            assert run.average == cfr.Strategy.uniform(kuhn)
     wanted = np.empty_like(total)
     behavior(form.treeplexes, total, wanted)
     assert run.average.values_by_sequence == pytest.approx(wanted, abs=1e-14)
     assert run.current.max_difference(undelayed.current) == 0
-
-
-def test_average_is_uniform_until_the_delay_is_over(kuhn):
-    run = cfr.CFR(kuhn, "cfr+", delay=10).run(10)
-    assert run.average.max_difference(cfr.Strategy.uniform(kuhn)) == 0
-    first = run.current
-    assert run.run(1).average.max_difference(first) < 1e-15
 
 
 def test_delay_is_shown_and_saved(tmp_path, kuhn):

@@ -1,10 +1,12 @@
-"""Last-iterate methods: a second implementation in NumPy, CFR, conditions of optimality."""
+"""Last-iterate methods: CFR, conditions of optimality, and in one call.
+
+A second implementation is in test_last_iterate_plain.py.
+"""
 
 import math
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 
 import cfrlib as cfr
 from cfrlib.core.sequence import sequence_form
@@ -26,111 +28,6 @@ EXTRA = "extragradient"
 
 def rows(strategy):
     return np.concatenate([list(row.values()) for row in strategy.values()])
-
-
-# ---- a second implementation: matrix games, in NumPy -----------------------------------------
-
-
-def shifted(z, least, power):
-    """[z + s]⁺ with the smallest s ≥ 0 of large enough norm, by root finding."""
-
-    def size(s):
-        return np.linalg.norm(np.maximum(z + s, 0), power)
-
-    s = 0.0
-    if size(0.0) < least:
-        s = brentq(lambda s: size(s) - least, 0, least - z.min(), xtol=1e-15)
-    return np.maximum(z + s, 0)
-
-
-def plain_regrets(A, method, rounds):
-    """Return the strategies after some rounds of `RegretMatching`."""
-    starts = [np.ones(n) / n for n in A.shape]
-    R, sigma = [method.least * s for s in starts], list(starts)
-
-    def gradient(i, sigma):
-        g = A @ sigma[1] if i == 0 else -A.T @ sigma[0]
-        return g - method.mu * (sigma[i] - starts[i])
-
-    def step(i, at):
-        v = gradient(i, at)
-        r = v - at[i] @ v
-        z = R[i] + r
-        if method.floor and method.keep_norm:
-            z = shifted(z, np.linalg.norm(R[i]), 2)
-        elif method.floor:
-            z = shifted(z, method.least, 1)
-        m = shifted(z + method.prediction * r, method.least, 1)
-        return z, m / m.sum() if m.sum() > 0 else starts[i]
-
-    for _ in range(rounds):
-        for group in ((0,), (1,)) if method.alternating else ((0, 1),):
-            at = list(sigma)
-            if method.look_ahead == EXTRA:
-                found = {i: step(i, sigma)[1] for i in group}
-                at = [found.get(i, sigma[i]) for i in (0, 1)]
-            found = {i: step(i, at) for i in group}
-            for i, (z, s) in found.items():
-                R[i], sigma[i] = z, s
-    return np.concatenate(sigma)
-
-
-def plain_mirror(A, method, rounds):
-    """Return the strategies after some rounds of `MirrorDescent`."""
-    magnet = [np.ones(n) / n for n in A.shape]
-    sigma = list(magnet)
-    share = 1 / (1 + method.eta * method.tau)
-
-    def gradients(at):
-        return [A @ at[1], -A.T @ at[0]]
-
-    def step(i, g):
-        z = sigma[i] ** share * magnet[i] ** (1 - share) * np.exp(g * method.eta * share)
-        return z / z.sum()
-
-    before = gradients(sigma)
-    for _ in range(rounds):
-        for group in ((0,), (1,)) if method.alternating else ((0, 1),):
-            g = gradients(sigma)
-            use = list(g)
-            if method.look_ahead == EXTRA:
-                trial = [step(i, g[i]) if i in group else sigma[i] for i in (0, 1)]
-                use = gradients(trial)
-            elif method.look_ahead == "optimistic":
-                use = [2 * g[i] - before[i] for i in (0, 1)]
-                for i in group:
-                    before[i] = g[i]
-            new = {i: step(i, use[i]) for i in group}
-            sigma = [new.get(i, sigma[i]) for i in (0, 1)]
-    return np.concatenate(sigma)
-
-
-METHODS = {
-    "RM": RegretMatching(floor=False),
-    "RM+": RegretMatching(),
-    "RM+ alternating": RegretMatching(alternating=True),
-    "PRM+": RegretMatching(prediction=1),
-    "PRM+ 1/3": RegretMatching(prediction=1 / 3, alternating=True),
-    "smooth": RegretMatching(prediction=1, least=3),
-    "extragradient": RegretMatching(look_ahead=EXTRA, least=1),
-    "extragradient alternating": RegretMatching(look_ahead=EXTRA, least=1, alternating=True),
-    "norm": RegretMatching(prediction=1, keep_norm=True),
-    "regularized": RegretMatching(mu=0.3, stage=0, alternating=True),
-    "magnet": MirrorDescent(eta=0.3, tau=0.2),
-    "mirror prox": MirrorDescent(eta=0.3, look_ahead=EXTRA),
-    "optimistic": MirrorDescent(eta=0.3, look_ahead="optimistic"),
-    "optimistic alternating": MirrorDescent(eta=0.3, look_ahead="optimistic", alternating=True),
-}
-
-
-@pytest.mark.parametrize("game", [HARD, BIASED], ids=["3x3", "biased"])
-@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-@pytest.mark.parametrize("rounds", [1, 2, 7, 40])
-def test_equals_a_second_implementation(game, method, rounds):
-    plain = plain_regrets if isinstance(method, RegretMatching) else plain_mirror
-    run = Iterates(game, method).run(rounds)
-    expected = plain(game.row_payoffs, method, rounds)
-    np.testing.assert_allclose(rows(run.current), expected, atol=1e-7)
 
 
 @pytest.mark.parametrize(

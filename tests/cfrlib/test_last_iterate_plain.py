@@ -23,6 +23,7 @@ from cfrlib.last_iterate import (
 )
 
 KUHN, WIDE = cfr.games.KuhnPoker(), random_game(3, depth=4, zero_sum=True)
+HARD = cfr.games.MatrixGame([[3, 0, -3], [0, 3, -4], [0, 0, 1]])
 EXTRA = "extragradient"
 
 
@@ -197,6 +198,7 @@ class PlainRun:
 
 METHODS = {
     "RM": RegretMatching(floor=False),
+    "RM+": RegretMatching(alternating=True),
     "PRM+": RegretMatching(prediction=0.7, alternating=True),
     "smooth": RegretMatching(prediction=1, least=0.4),
     "norm": RegretMatching(prediction=1, keep_norm=True),
@@ -209,6 +211,7 @@ METHODS = {
     "fixed magnet": MirrorDescent(eta=0.8, tau=0.3, alternating=True),
     "mirror prox": MirrorDescent(eta=0.7, look_ahead=EXTRA, alternating=True),
     "optimistic": MirrorDescent(eta=0.5, look_ahead="optimistic"),
+    "optimistic alternating": MirrorDescent(eta=0.3, look_ahead="optimistic", alternating=True),
 }
 
 
@@ -216,7 +219,7 @@ def pairs(strategy):
     return {(I, a): p for I, row in strategy.items() for a, p in row.items()}
 
 
-@pytest.mark.parametrize("game", [KUHN, WIDE], ids=["Kuhn", "wide"])
+@pytest.mark.parametrize("game", [KUHN, WIDE, HARD], ids=["Kuhn", "wide", "3x3"])
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 @pytest.mark.parametrize("weight", [0, 2])
 def test_equals_dictionaries(game, method, weight):

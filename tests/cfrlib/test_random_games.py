@@ -7,10 +7,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from reference import Reference
-from toy_games import Renamed, Scaled, random_game
+from toy_games import Scaled, random_game
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal
+from cfrlib.cfr import UPDATES
 from cfrlib.core.sequence import backup, gradient, realize, sequence_form
 
 VARIANTS = sorted(cfr.VARIANTS)
@@ -128,16 +129,9 @@ def test_best_response_beats_all_pure_strategies(game, seed):
             if strategy.player(label) != i:
                 assert response.strategy[label] == strategy[label]
         conv += max(values) - own
-    assert cfr.nash_conv(game, strategy) == pytest.approx(conv, abs=1e-11)
-    assert cfr.exploitability(game, strategy) == pytest.approx(
-        conv / game.num_players, abs=1e-11
-    )
-
-
-@pytest.mark.slow
-@given(games(), seeds)
-def test_nash_conv_is_nonnegative(game, seed):
-    assert cfr.nash_conv(game, random_strategy(game, seed)) >= -1e-12
+    found = cfr.nash_conv(game, strategy)
+    assert found >= 0 and found == pytest.approx(conv, abs=1e-11)
+    assert cfr.exploitability(game, strategy) == found / game.num_players
 
 
 @pytest.mark.slow
@@ -175,16 +169,9 @@ def test_regrets_sum_to_nash_conv_of_the_average(game, iterations):
     conv = cfr.nash_conv(game, run.average)
     assert regret.sum() == pytest.approx(iterations * conv, abs=1e-10)
     # Theorem 3 of Zinkevich et al.: regret is at most the positive counterfactual regrets
-    counterfactual = np.maximum(run.regrets.values_by_sequence, 0)
-    tree = form.tree
     for i in (0, 1):
-        bound = sum(
-            counterfactual[start : start + len(actions)].max()
-            for start, actions, owner in zip(
-                tree.infoset_start, tree.infoset_actions, tree.infoset_player, strict=True
-            )
-            if owner == i
-        )
+        mine = [I for I in run.regrets if run.average.player(I) == i]
+        bound = sum(max(0.0, *run.regrets[I].values()) for I in mine)
         assert regret[i] <= bound + 1e-10
 
 
@@ -226,37 +213,17 @@ def test_iterates_equal_the_plain_python_reference(game, variant, alternating):
 
 
 @pytest.mark.slow
-@given(games(), st.sampled_from(VARIANTS))
-def test_renaming_leaves_averages_identical(game, variant):
-    plain, renamed = cfr.CFR(game, variant).run(10), cfr.CFR(Renamed(game), variant).run(10)
-    assert {
-        f"new {label}": {("new", a): p for a, p in row.items()}
-        for label, row in plain.average.items()
-    } == dict(renamed.average)
-    assert list(plain.trace.exploitability) == list(renamed.trace.exploitability)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_action_order_does_not_matter_in_kuhn(kuhn, variant):
-    plain = cfr.CFR(kuhn, variant).run(100).average
-    reversed_ = cfr.CFR(Renamed(kuhn, reverse=True), variant).run(100).average
-    for label, row in plain.items():
-        for a, p in row.items():
-            assert reversed_[f"new {label}"]["new", a] == pytest.approx(p, abs=1e-9)
-
-
-@pytest.mark.slow
-@given(games(), st.sampled_from(VARIANTS), st.sampled_from([0.25, 8.0]))
-def test_payoff_scale_does_not_matter(game, variant, factor):
+@given(games(), *map(st.sampled_from, (VARIANTS, UPDATES, [0.25, 8.0])))
+def test_payoff_scale_does_not_matter(game, variant, update, factor):
     """Scaling by a power of two is exact, so the iterates are equal to the last bit."""
-    plain = cfr.CFR(game, variant).run(20)
-    scaled = cfr.CFR(Scaled(game, factor), variant).run(20)
+    plain = cfr.CFR(game, variant, update=update).run(20)
+    scaled = cfr.CFR(Scaled(game, factor), variant, update=update).run(20)
     assert plain.current.max_difference(scaled.current) == 0
     assert plain.average.max_difference(scaled.average) == 0
-    assert (
-        scaled.regrets.values_by_sequence == factor * plain.regrets.values_by_sequence
-    ).all()
+    regrets, wanted = (run.regrets.values_by_sequence for run in (scaled, plain))
+    assert (regrets == factor * wanted).all()
     assert scaled.solution().value == factor * plain.solution().value
+    assert (scaled.trace.exploitability == factor * plain.trace.exploitability).all()
 
 
 @pytest.mark.slow

@@ -278,15 +278,13 @@ def test_a_part_from_the_root_is_cfr_plus(game, iterations):
     assert known.sum() == len(sigma) - 2
 
 
-def part_rows(sigma):
-    """Return a strategy by sequence as rows, of the infosets where it is known."""
-    form = sequence_form(LEDUC)
-    rows = {}
-    for I, start in zip(form.tree.infoset_label, form.treeplexes.infoset_start, strict=True):
-        row = sigma[int(start) : int(start) + len(RANDOM[I])]
-        if not np.isnan(row).any():
-            rows[I] = row
-    return rows
+def assert_rows(game, sigma, rows):
+    """Check rows against a strategy by sequence, as far as infosets are known in the game."""
+    form = sequence_form(game)
+    starts = dict(zip(form.tree.infoset_label, form.treeplexes.infoset_start, strict=True))
+    for I, row in rows.items():
+        found = sigma[int(starts[I]) : int(starts[I]) + len(row)]
+        assert list(row.values()) == pytest.approx(found, abs=1e-9), I
 
 
 @pytest.mark.parametrize("iterations", [1, 3, 20])
@@ -299,8 +297,7 @@ def test_ranges_deal_like_chance(iterations):
     part = Subgame(PUBLIC, FLOP, reach * a[FLOP.hand[0]] * b[FLOP.hand[1]])
     rows = averaged(part, iterations)
     assert len(rows) > 10
-    for I, row in rows.items():
-        assert list(row.values()) == pytest.approx(part_rows(sigma)[I], abs=1e-9)
+    assert_rows(LEDUC, sigma, rows)
 
 
 @pytest.mark.parametrize("opponent", [0, 1])
@@ -318,8 +315,7 @@ def test_a_gate_is_a_gadget_game(opponent, iterations):
     gadget = Gadget(PUBLIC, FLOP, weights, opponent, paid)
     rows = {I: row for I, row in averaged(gadget, iterations).items() if I in RANDOM}
     assert len(rows) > 10
-    for I, row in rows.items():
-        assert list(row.values()) == pytest.approx(part_rows(sigma)[I], abs=1e-9)
+    assert_rows(LEDUC, sigma, rows)
 
 
 @pytest.mark.parametrize("iterations", [1, 2, 25])
@@ -353,28 +349,32 @@ def test_values_at_the_horizon_belong_to_the_average_strategy(iterations):
         np.testing.assert_allclose(found[1], matrices[1] @ plans[0], atol=1e-12)
 
 
+def by_fixed_play(tree, worth):
+    """Return the value function of a fixed play, from both players' payoffs by history."""
+
+    def values(states, ranges):
+        found = []
+        for end, (a, b) in zip(states, ranges, strict=True):
+            reach, u = tree.chance_reach[end.histories], worth[end.histories]
+            first = end.by_hand(0, reach * u[:, 0] * b[end.hand[1]])
+            found.append((first, end.by_hand(1, reach * u[:, 1] * a[end.hand[0]])))
+        return found
+
+    return values
+
+
 @pytest.mark.parametrize("label", [("check",), ("bet",), ("check", "bet")])
 def test_values_at_the_horizon_are_what_leaves_pay(label):
     """A fixed play below the horizon: as a value function, and as payoffs of a smaller game."""
     public, fixed = public_tree(KUHN), cfr.Strategy.random(KUHN, seed=1)
-    end, root, tree = public.find(*label), public.states[0], public.tree
-    worth = history_values(tree, fixed.values_by_sequence)[end.histories]
-    reach = tree.chance_reach[end.histories]
-
-    def values(states, ranges):
-        ((a, b),) = ranges
-        first = end.by_hand(0, reach * worth[:, 0] * b[end.hand[1]])
-        return [(first, end.by_hand(1, reach * worth[:, 1] * a[end.hand[0]]))]
-
-    pay = {k: u[None] for k, u in zip(end.histories.tolist(), worth, strict=True)}
+    end, root = public.find(*label), public.states[0]
+    worth = history_values(public.tree, fixed.values_by_sequence)
+    values = by_fixed_play(public.tree, worth)
+    pay = {k: worth[k][None] for k in end.histories.tolist()}
     game = Subgame(public, root, np.ones(1), Leaves(pay, 1, dict.fromkeys(pay, "any")))
     one = np.ones(1)
     solved = Part(public, root, [end]).solve((one, one), 9, values=values)
-    form = sequence_form(KUHN)
-    start = dict(zip(form.tree.infoset_label, form.treeplexes.infoset_start, strict=True))
-    for I, row in averaged(game, 9).items():
-        found = solved.sigma[int(start[I]) : int(start[I]) + len(row)]
-        assert list(row.values()) == pytest.approx(found, abs=1e-9), I
+    assert_rows(KUHN, solved.sigma, averaged(game, 9))
 
 
 # ---- continual re-solving --------------------------------------------------------------------
@@ -411,12 +411,8 @@ class Continual:
     """
 
     def __init__(self, game, player, safe, iterations, horizon=(), worth=None):
-        self.game, self.player, self.other, self.public = (
-            game,
-            player,
-            1 - player,
-            public_tree(game),
-        )
+        self.game, self.public = game, public_tree(game)
+        self.player, self.other = player, 1 - player
         self.safe, self.iterations, self.worth = safe, iterations, worth
         self.horizon = {state.number for state in horizon}
         self.rows = dict(cfr.Strategy.uniform(game))
@@ -505,13 +501,6 @@ def test_continual_resolving_takes_alternatives_from_the_horizon(game, labels, p
     else:
         ends = [public.find(*label) for label in labels]
 
-    def values(states, ranges):
-        found = []
-        for end, (a, b) in zip(states, ranges, strict=True):
-            reach, u = tree.chance_reach[end.histories], worth[end.histories]
-            first = end.by_hand(0, reach * u[:, 0] * b[end.hand[1]])
-            found.append((first, end.by_hand(1, reach * u[:, 1] * a[end.hand[0]])))
-        return found
-
+    values = by_fixed_play(tree, worth)
     found = continual(game, player, iterations=4, horizon=ends, values=values)
     assert_same(found, game, player, True, 4, ends, worth)
