@@ -178,14 +178,10 @@ def test_trace_repr_ends_with_the_last_row(kuhn):
     trace = cfr.CFR(kuhn).run(1_000).trace
     head, *_, last = repr(trace).splitlines()
     assert head.split() == list(trace.columns)
+    average, value, current = trace.rows[-1, 3:]
     cells = last.split()
-    assert cells[0] == "1,000"
-    assert cells[1] == "2,000"
-    assert cells[3:] == [
-        f"{trace.exploitability[-1]:.3e}",
-        f"{trace.value[-1]:+.6f}",
-        f"{trace.current[-1]:.3e}",
-    ]
+    assert cells[:2] == ["1,000", "2,000"]
+    assert cells[3:] == [f"{average:.3e}", f"{value:+.6f}", f"{current:.3e}"]
     assert f"<td>{trace.exploitability[-1]:.3e}</td>" in trace._repr_html_()
 
 
@@ -273,13 +269,10 @@ def test_average_is_the_weighted_sum_of_plans(kuhn, variant, delay):
     assert run.current.max_difference(undelayed.current) == 0
 
 
-def test_delay_is_shown_and_saved(tmp_path, kuhn):
+def test_delay_is_shown(kuhn):
     run = cfr.CFR(kuhn, "cfr+", delay=5).run(30)
     assert repr(run).startswith("CFR(KuhnPoker(), 'cfr+', update='alternating', delay=5)")
     assert "alternating updates, averaged after 5" in repr(run.solution())
-    run.save(tmp_path / "run.npz")
-    again = cfr.CFR.load(tmp_path / "run.npz", kuhn).run(10)
-    assert again.average.max_difference(run.run(10).average) == 0
 
 
 @pytest.mark.parametrize("delay", [-1, 1.5, "2"])

@@ -212,13 +212,6 @@ def test_shares_of_a_prize():
     assert repr(cfr.compile(game)).startswith("MatrixGame(2 × 2): 2 players, constant-sum,")
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_random_games_with_prizes(seed):
-    game = random_game(seed, depth=5)
-    value = cfr.solve_lp(game).value
-    assert cfr.solve_lp(Shifted(game, (3, 4))).value == pytest.approx(value + 3, abs=1e-7)
-
-
 @pytest.mark.parametrize("size", [1e-12, 1.0, 1e300])
 def test_constant_sum_tolerance_is_relative_to_the_payoffs(size):
     row = size * np.array([[0.1, 0.7], [0.5, 0.3]])

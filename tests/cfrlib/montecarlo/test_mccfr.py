@@ -145,7 +145,7 @@ def test_proposal_equal_to_chance_changes_nothing(scheme, lazy):
 def test_runs_do_not_depend_on_the_number_of_threads(game, options, variant, monkeypatch):
     alone = MCCFR(game, variant, **options, seed=2, threads=1).run(30)
     monkeypatch.setattr(mccfr, "WORTH_SHARING", 0)
-    for n in (2, 3, 20):
+    for n in (2, 3, 4, 8, 20):
         shared = MCCFR(game, variant, **options, seed=2, threads=n).run(30)
         assert "_pool" in shared.__dict__  # otherwise no batch was shared
         assert_same(alone, shared, 30)

@@ -12,7 +12,6 @@ from cfrlib.subgames import (
     biased,
     continual,
     depth_limited,
-    history_values,
     public_tree,
     resolve,
     trunk,
@@ -38,12 +37,6 @@ def alternatives(state, way, opponent):
     total = state.by_hand(opponent, way.weights[state.histories])
     earned = state.by_hand(opponent, (way.weights * way.values)[state.histories])
     return earned / total
-
-
-def test_history_values_at_the_root():
-    sigma = cfr.Strategy.random(LEDUC, seed=1)
-    values = history_values(PUBLIC.tree, sigma.values_by_sequence)
-    assert values[0] == pytest.approx(cfr.expected_utility(LEDUC, sigma), abs=1e-12)
 
 
 @pytest.mark.parametrize("player", [0, 1])
@@ -142,5 +135,3 @@ def test_weights_are_checked():
         Gadget(PUBLIC, state, np.ones(8), 1, [0, 0])
     with pytest.raises(ValueError, match="unknown method"):
         resolve(LEDUC, blueprint(3), 0, FLOPS, "hope")
-    with pytest.raises(ValueError, match="two players"):
-        continual(cfr.games.Coyote(3), 0)
