@@ -448,14 +448,12 @@ def test_error_messages_truncate_long_names(letter, tmp_path):
     digits = "1234567890" * 4
     payoffs = f"{{ {digits}/{digits}1, {digits}/{digits}3 }}"
     texts = [
-        f'"{name}"',
         f"EFG {name}",
         header,
         header + node,
         header + node + node.replace('0" "', '0" "x'),
         header + node + f'p "" 1 1 "x{name}" {{ {actions} }} 0',
         header + node.replace("p", "c", 1).replace(" 1 1 ", " 1 "),
-        header + f'c "" 1 "{name}" {{ "{name}" 1 }} 0\n' + f'c "" 1 "x{name}" {{ "{name}" 1 }}',
         header + f'c "" 1 "" {{ "{name}" 2 }}',
         header + f't "" 1 "{name}" {{ 1 "{name}" }}',
         header + node + f't "" 1 "{name}" {payoffs}\nt "" 1 "{name}x" {payoffs}',
@@ -492,7 +490,6 @@ def test_invalid_utf8_is_located(tmp_path):
 GAMES = {
     "kuhn": cfr.games.KuhnPoker(),
     "kuhn3": cfr.games.KuhnPoker(players=3),
-    "kuhn13": cfr.games.KuhnPoker(cards=13),
     "rps": cfr.games.RockPaperScissors(3),
     "biased_rps.efg": read_efg(BIASED),
     "one action": cfr.games.MatrixGame([[1 / 3, 0]]),
@@ -631,6 +628,12 @@ def test_write_efg_sets_the_title():
         assert getattr(again, name) == getattr(GAMES["biased_rps.efg"], name)
 
 
+def test_write_efg_writes_a_file(tmp_path):
+    path = tmp_path / "rps.efg"
+    assert write_efg(GAMES["rps"], path) is None
+    assert path.read_text() == write_efg(GAMES["rps"])
+
+
 def test_write_efg_rejects_an_invalid_game(tmp_path):
     game = TableGame({(): Chance({"a": 0.5})})
     with pytest.raises(GameError, match=r"sum to 0\.5"):
@@ -644,24 +647,6 @@ def test_write_efg_rejects_an_invalid_game(tmp_path):
 @pytest.fixture(scope="module")
 def gambit():
     return pytest.importorskip("pygambit", reason="pip install pygambit==17.0.0b2")
-
-
-@pytest.mark.parametrize("name", ["kuhn", "biased_rps.efg", "rps", "one action"])
-def test_value_agrees_with_gambit(gambit, name):
-    theirs = gambit.read_efg(io.StringIO(write_efg(GAMES[name])))
-    value = cfr.solve_lp(GAMES[name]).value
-    for solve in (gambit.nash.lp_solve, gambit.nash.lcp_solve):
-        payoffs = list(dict(solve(theirs).equilibrium.payoffs).values())
-        assert [float(u) for u in payoffs] == pytest.approx([value, -value], abs=1e-9)
-        assert name != "kuhn" or payoffs == [Fraction(-1, 18), Fraction(1, 18)]
-
-
-def test_unique_equilibrium_of_the_biased_game_agrees_with_gambit(gambit):
-    equilibria = gambit.nash.enummixed_solve(gambit.read_efg(str(BIASED))).equilibria
-    assert len(equilibria) == 1
-    for player in ("Row", "Column"):
-        odds = [Fraction(1, 5), Fraction(3, 5), Fraction(1, 5)]
-        assert list(dict(equilibria[0][player]).values()) == odds
 
 
 @pytest.mark.slow
@@ -711,15 +696,6 @@ def assert_reads_or_raises(data, folder):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("fuzz")
-
-
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(st.binary() | st.text() | st.text('EFG2RD"\\{}cpt01/.,-e \n', max_size=60))
-def test_fuzzed_text_is_read_or_raises_efg_error(folder, text):
-    data = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
-    for valid in (b"", b'EFG 2 R "" { "a" "b" }\n', VALID[0][:150]):
-        assert_reads_or_raises(valid + data, folder)
 
 
 @pytest.mark.slow
