@@ -18,7 +18,6 @@ pyspiel = pytest.importorskip(
 from open_spiel.python import policy as their_policy  # noqa: E402
 from open_spiel.python.algorithms import cfr as their_cfr  # noqa: E402
 from open_spiel.python.algorithms import cfr_br as their_cfr_br  # noqa: E402
-from open_spiel.python.algorithms import exploitability as their_exploitability  # noqa: E402
 
 
 def noisy(name):
@@ -212,19 +211,6 @@ def test_library_games_equal_open_spiels(name, ours, infosets):
             assert found == pytest.approx(expected, abs=1e-9)
     if infosets < 300 and "players" not in name:
         assert cfr.solve_lp(ours).value == pytest.approx(cfr.solve_lp(theirs).value, abs=1e-9)
-
-
-@pytest.mark.parametrize("iterations", [1, 2, 50])
-def test_simultaneous_cfr_on_kuhn_agrees(kuhn, iterations):
-    theirs = pyspiel.load_game("kuhn_poker")
-    solver = their_cfr._CFRSolver(
-        theirs, alternating_updates=False, linear_averaging=False, regret_matching_plus=False
-    )
-    for _ in range(iterations):
-        solver.evaluate_and_update_policy()
-    expected = their_exploitability.nash_conv(theirs, solver.average_policy())
-    solution = cfr.solve(kuhn, "cfr", iterations, update="simultaneous")
-    assert solution.nash_conv == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(("name", "iterations"), [("kuhn_poker", 3), ("leduc_poker", 10)])
