@@ -4,7 +4,7 @@ import re
 
 import pytest
 from bad_games import BAD_GAMES, forgetful
-from toy_games import TableGame
+from toy_games import TableGame, Wrapper
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Game, GameError, Terminal
@@ -19,7 +19,7 @@ from cfrlib.core.tree import (
     is_huge,
 )
 from cfrlib.deep.growing_tree import probe
-from cfrlib.games import Coyote, Goofspiel, KuhnPoker, LeducPoker, LiarsDice
+from cfrlib.games import Coyote, Goofspiel, KuhnPoker, LiarsDice
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ class Letters(Game):
         return Terminal((1, -1) if h[0] == h[1] else (-1, 1))
 
 
-@pytest.mark.parametrize("actions", ["ab", "abc", "LMR", "x", "rps", "0123456789"])
+@pytest.mark.parametrize("actions", ["ab", "LMR", "x", "0123456789"])
 def test_letters_may_be_actions(actions):
     assert cfr.compile(Letters(actions)).infoset_actions[0] == tuple(actions)
     only = {(): Decision(0, "I", actions)} | {(a,): Terminal((1, -1)) for a in actions}
@@ -135,26 +135,21 @@ def too_large(game, **limits):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("game", "limits", "size"),
+    ("game", "size"),
     [
-        (LiarsDice(faces=6, dice=2), {}, 1 + 441 * (2**25 - 1)),
-        (KuhnPoker(cards=100), {"max_histories": 1_000}, 1 + 100 * 99 * 9),
-        (Goofspiel(4), {"max_histories": 1_000}, 26_773),
+        (LiarsDice(faces=6, dice=2), 1 + 441 * (2**25 - 1)),
+        (KuhnPoker(cards=100), 1 + 100 * 99 * 9),
+        (Goofspiel(4), 26_773),
     ],
     ids=repr,
 )
-def test_size_estimates_are_right_within_a_factor_of_two(game, limits, size):
-    estimated = too_large(game, **limits)[1]
-    assert size / 2 <= estimated <= 2 * size
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("game", [KuhnPoker(cards=100), Goofspiel(4)], ids=repr)
-def test_the_suggested_limit_suffices(game):
+def test_estimates_are_right_within_a_factor_of_two_and_suggested_limits_suffice(game, size):
     message, estimated = too_large(game, max_histories=1_000)
-    limit = int(re.search(r"compile\(game, max_histories=([\d_]+)\)", message)[1])
-    assert estimated <= limit <= 4 * estimated
-    assert 1_000 < cfr.compile(game, max_histories=limit).num_histories <= limit
+    assert size / 2 <= estimated <= 2 * size
+    if size < 1e6:
+        limit = int(re.search(r"compile\(game, max_histories=([\d_]+)\)", message)[1])
+        assert estimated <= limit <= 4 * estimated
+        assert 1_000 < cfr.compile(game, max_histories=limit).num_histories <= limit
 
 
 def test_no_limit_is_suggested_for_a_game_beyond_all_memory():
@@ -264,12 +259,10 @@ class Auction(Game):
         return Decision(i, f"{i}: {h[0][i]} {bids[: len(bids) - i]}", range(left + 1))
 
 
-class Counted(Game):
+class Counted(Wrapper):
     """A game that counts visits to its histories."""
 
-    def __init__(self, game):
-        self.game, self.visits = game, 0
-        self.num_players, self.root, self.step = game.num_players, game.root, game.step
+    visits = 0
 
     def node(self, h):
         self.visits += 1
@@ -282,11 +275,9 @@ class Counted(Game):
 MOST_VISITS = NUM_ESTIMATES * (LOOK_VISITS + 100 * LEAST_SAMPLE)  # of at most 100 actions
 TOO_LARGE = [
     LiarsDice(6, 2),
-    LiarsDice(3, 3),
     Auction(5, (8, 9, 10)),  # about 5e7 histories
     Auction(5, (9, 10, 11)),  # about 1e8 histories
     Goofspiel(5),  # 3,347,000 histories
-    Goofspiel(6),
     KuhnPoker(cards=700),  # 4,400,000 histories
 ]
 
@@ -310,9 +301,7 @@ def test_a_bounded_look_finds_that_a_game_is_too_large(game):
         KuhnPoker(),
         KuhnPoker(cards=460),  # 1,900,000 histories
         KuhnPoker(players=5),
-        LeducPoker(),
         LiarsDice(),
-        Goofspiel(4),
         Coyote(),
         Auction(4, (4, 5, 6)),
     ],
@@ -337,15 +326,6 @@ def test_a_game_that_was_compiled_with_a_higher_limit_is_used_as_it_is(monkeypat
         assert not cfr.MCCFR(game, seed=0).is_complete
     cfr.compile(game)
     assert cfr.MCCFR(game, seed=0).is_complete
-
-
-def test_a_game_that_is_too_large_and_unsound_is_a_game_error():
-    class Late(cfr.Game):
-        def node(self, h):
-            return None if len(h) == 12 and not h[-1] else Decision(0, f"{h}", (0, 1))
-
-    with pytest.raises(GameError, match=r"max_histories=1,000 histories, and node\(\) fails"):
-        cfr.compile(Late(), max_histories=1_000)
 
 
 class Slip(Game):

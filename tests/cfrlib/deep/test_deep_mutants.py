@@ -1,4 +1,4 @@
-"""Known faults of Deep CFR, one at a time: a test of test_deep_cfr.py must fail for each.
+"""Known faults of Deep CFR, one at a time: a test of a file beside this one fails for each.
 
 They are the faults of chapter 10, and two faults of the memory.
 """
@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import test_deep_cfr as tests
+import test_training_plain as plain
 from numba import njit
 
 from cfrlib.core.rng import uniform
@@ -129,20 +130,20 @@ def unfilled_rows(monkeypatch):
 
 KUHN_EXTERNAL = (tests.KUHN, "external", None)
 FAULTS = {
-    one_step: (tests.test_network_trained_on_equilibrium_regrets_plays_the_equilibrium, None),
-    no_mask: (tests.test_illegal_actions_are_masked, False),
+    one_step: (tests.test_network_trained_on_equilibrium_regrets_plays_the_equilibrium,),
+    no_mask: (plain.test_a_fit_takes_the_steps_of_adam, None, False),
     unweighted_value: (tests.test_sampled_advantages_are_unbiased, *KUHN_EXTERNAL),
     no_iteration_weight: (tests.test_sampled_advantages_are_unbiased, *KUHN_EXTERNAL),
-    unweighted_training: (tests.test_network_learns_the_weighted_mean, None),
+    unweighted_training: (plain.test_a_fit_takes_the_steps_of_adam, None, False),
     uniform_not_argmax: (tests.test_argmax_is_played_where_no_advantage_is_positive,),
     always_kept: (tests.test_reservoir_keeps_each_sample_equally_often,),
-    unfilled_rows: (tests.test_unfilled_rows_are_never_trained_on, 64),
+    unfilled_rows: (plain.test_a_fit_takes_the_steps_of_adam, None, False),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_every_fault_fails_a_test(fault, monkeypatch):
-    """Without the fault, test_deep_cfr.py shows that the same test passes."""
+    """Without the fault, the same test passes in its own file."""
     test, *arguments = FAULTS[fault]
     fault(monkeypatch)
     with pytest.raises(AssertionError):

@@ -1,13 +1,12 @@
 """Networks and their training, against plain arithmetic (`tests/support/plain_training.py`)."""
 
-from types import SimpleNamespace
-
 import jax
 import numpy as np
 import pytest
 from flax import nnx
 from plain_training import adam, forward, numbered
 
+from cfrlib.deep.memory import new_memory
 from cfrlib.deep.networks import Architecture, Learner, Reader, Training, shape
 
 RNG = np.random.default_rng(0)
@@ -36,11 +35,13 @@ def squares(w, probabilities, infoset, weight, target):
 
 def samples(rows, filled):
     """A memory with `filled` samples; what else is in it would spoil everything."""
-    infoset = RNG.integers(3, size=rows)  # the last infoset has none
-    weight = RNG.integers(1, 5, size=rows).astype(np.float32)
-    target = np.where(LEGAL[infoset], RNG.normal(size=(rows, 3)), 0.0).astype(np.float32)
-    weight[filled:], target[filled:] = 1e6, 1e6
-    return SimpleNamespace(infoset=infoset, weight=weight, target=target, filled=filled)
+    memory = new_memory(rows, 3, np.uint64(0), 0)
+    memory.infoset[:] = RNG.integers(3, size=rows)  # the last infoset has none
+    memory.weight[:] = RNG.integers(1, 5, size=rows)
+    memory.target[:] = np.where(LEGAL[memory.infoset], RNG.normal(size=(rows, 3)), 0.0)
+    memory.weight[filled:], memory.target[filled:] = 1e6, 1e6
+    memory.seen[0] = filled
+    return memory
 
 
 def learner(probabilities, **options):
@@ -143,7 +144,6 @@ def read(network, words):
     return x @ np.array(last.kernel[...]) + np.array(last.bias[...]), weights
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
 @pytest.mark.parametrize("attention", [False, True])
 def test_a_reader_reads_word_by_word(cell, attention):
@@ -157,7 +157,8 @@ def test_a_reader_reads_word_by_word(cell, attention):
         bias = network.look.bias
         bias[...] = jax.random.normal(jax.random.key(next(key)), bias.shape)
     words = np.array([[1, 4, 5, 2], [3, 0, 0, 0], [5, 5, 0, 0]])
-    found, weights = network(words), network.attention(network.states(words), words)
+    with jax.disable_jit():  # compiling takes longer than running the operations
+        found, weights = network(words), network.attention(network.states(words), words)
     for n, row in enumerate(words):
         expected, attended = read(network, row[row > 0])
         np.testing.assert_allclose(found[n], expected, atol=1e-5)

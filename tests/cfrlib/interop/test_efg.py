@@ -1,7 +1,6 @@
 """read_efg and write_efg: file format, error messages, round trips, agreement with Gambit."""
 
 import io
-import os
 import random
 import re
 from fractions import Fraction
@@ -11,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from same_game import assert_same
 from toy_games import TableGame, random_game
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, GameError, Terminal
-from cfrlib.game import action_label
 from cfrlib.interop import EfgError, read_efg, write_efg
 from cfrlib.interop.efg import _add, _distribution_texts
 from cfrlib.interop.savefile import exact_ratio
@@ -23,27 +22,6 @@ from cfrlib.interop.savefile import labels as savefile_labels
 
 BIASED = Path(__file__).parents[2] / "support" / "data" / "biased_rps.efg"
 HEADER = 'EFG 2 R "t" { "Ann" "Bob" }\n'
-ARRAYS = [
-    "player", "infoset", "parent", "first_child", "num_children", "probability",
-    "chance_reach", "utility", "sequence", "level_start", "infoset_player", "infoset_start",
-    "infoset_parent",
-]  # fmt: skip
-
-
-def assert_same(game, other):
-    """Assert that two games are equal bit by bit, up to actions and spaces of labels."""
-    ours, theirs = cfr.compile(game), cfr.compile(other)
-    for name in ARRAYS:
-        assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
-    assert list(map(spaced, ours.infoset_label)) == theirs.infoset_label
-    for actions, words in zip(ours.infoset_actions, theirs.infoset_actions, strict=True):
-        assert tuple(spaced(action_label(a)) for a in actions) == words
-    assert [spaced(action_label(a)) for a in ours.action[1:]] == theirs.action[1:]
-
-
-def spaced(label):
-    """Return a label with single spaces between its words."""
-    return " ".join(label.split())
 
 
 def ends(game):
@@ -80,21 +58,13 @@ def test_biased_rock_paper_scissors():
         assert list(solution.strategy[infoset].values()) == pytest.approx([0.2, 0.6, 0.2])
 
 
-def test_read_efg_accepts_a_path_or_text():
-    text = BIASED.read_text()
-    for source in (BIASED, str(BIASED), text, f"\n \t{text}", f"\ufeff{text}"):
+def test_read_efg_accepts_a_path_or_text(tmp_path):
+    """With a byte order mark, line ends of Windows, or the older D in place of R."""
+    text, windows = BIASED.read_text(), tmp_path / "windows.efg"
+    windows.write_bytes(b"\xef\xbb\xbf" + BIASED.read_bytes().replace(b"\n", b"\r\n"))
+    texts = [text, f"\n \t{text}", f"\ufeff{text}", text.replace("2 R", "2 D")]
+    for source in (str(BIASED), windows, *texts):
         assert_same(read_efg(source), read_efg(BIASED))
-
-
-def test_read_efg_accepts_a_byte_order_mark_and_crlf(tmp_path):
-    path = tmp_path / "windows.efg"
-    path.write_bytes(b"\xef\xbb\xbf" + BIASED.read_bytes().replace(b"\n", b"\r\n"))
-    assert_same(read_efg(path), read_efg(BIASED))
-
-
-def test_read_efg_of_a_missing_file_raises_file_not_found(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_efg(tmp_path / "none.efg")
     with pytest.raises(FileNotFoundError):
         read_efg("none.efg")
 
@@ -212,21 +182,6 @@ def test_names_of_infosets_events_and_outcomes_may_be_left_out():
             read_efg(again + wrong)
 
 
-def test_infoset_numbers_are_per_player_and_chance():
-    text = (
-        HEADER
-        + """
-        c "" 1 "deal" { "a" 1 } 0
-        p "" 1 1 "his" { "b" } 0
-        p "" 2 1 "hers" { "c" } 0
-        t "" 1 "" { 1 2 }
-    """
-    )
-    tree = cfr.compile(read_efg(text))
-    assert tree.infoset_label == ["his", "hers"]
-    assert tree.history(3) == ("a", "b", "c")
-
-
 def test_white_space_matters_only_in_quotes():
     text = one_choice(actions='"a  b" " c"')
     tight = re.sub(r'\s*([{},"])\s*', r"\1", one_choice(actions='"?" "!"'))
@@ -267,10 +222,6 @@ def test_probabilities_may_sum_to_one_within_tolerance():
     assert cfr.compile(read_efg(text)).probability.tolist() == [1, 0.3333333333, 0.6666666666]
 
 
-def test_the_old_format_letter_d_is_accepted():
-    assert_same(read_efg(one_choice().replace("2 R", "2 D")), read_efg(one_choice()))
-
-
 @pytest.mark.parametrize(
     ("labels", "actions"),
     [
@@ -284,12 +235,10 @@ def test_the_old_format_letter_d_is_accepted():
     ],
 )
 def test_actions_get_unique_labels(labels, actions):
-    quoted = " ".join(f'"{label}"' for label in labels)
-    text = HEADER + f'p "" 1 1 "I" {{ {quoted} }} 0\n' + 't "" 0\n' * len(labels)
-    assert list(ends(read_efg(text))) == [(a,) for a in actions]
-    odds = " ".join(f'"{label}" 1/{len(labels)}' for label in labels)
-    text = HEADER + f'c "" 1 "" {{ {odds} }} 0\n' + 't "" 0\n' * len(labels)
-    assert list(ends(read_efg(text))) == [(a,) for a in actions]
+    for node, odds in (('p "" 1 1 "I"', ""), ('c "" 1 ""', f"1/{len(labels)}")):
+        written = " ".join(f'"{label}" {odds}' for label in labels)
+        text = HEADER + f"{node} {{ {written} }} 0\n" + 't "" 0\n' * len(labels)
+        assert list(ends(read_efg(text))) == [(a,) for a in actions]
 
 
 def labels_of(players, infosets):
@@ -326,10 +275,6 @@ def test_players_get_unique_names():
     ]  # fmt: skip
 
 
-def test_a_game_may_have_one_player_or_one_node():
-    assert ends(read_efg('EFG 2 R "" { "me" } t "" 1 "" { 5 }')) == {(): (5,)}
-
-
 def test_step_and_node_follow_the_tree():
     game = read_efg(one_choice())
     assert game.node(game.step(game.root(), "r")).utilities == (-1, 1)
@@ -337,21 +282,6 @@ def test_step_and_node_follow_the_tree():
         game.step(0, "up")
     with pytest.raises(ValueError, match="none, the game is over"):
         game.step(1, "l")
-
-
-def test_compile_rejects_an_efg_game_with_imperfect_recall():
-    text = (
-        HEADER
-        + """
-        p "" 1 1 "first" { "l" "r" } 0
-        p "" 1 2 "later" { "x" } 0
-        t "" 0
-        p "" 1 2 0
-        t "" 0
-    """
-    )
-    with pytest.raises(GameError, match="imperfect recall: infoset 'later'"):
-        cfr.compile(read_efg(text))
 
 
 @pytest.mark.slow
@@ -388,11 +318,12 @@ ERRORS = [
     ("EFG", "1, column 4: expected version 2 of the format, found the end of the file"),
     ("\nNFG 1 R", "2, column 1: expected 'EFG'; 'NFG' begins a normal-form game: read it "
                   "with cfrlib.read_nfg"),
-    ("#AGG\n2", "1, column 1: expected 'EFG'; '#AGG' begins an action-graph game"),
-    ("#BAGG\n2", "1, column 1: expected 'EFG'; '#BAGG' begins a Bayesian action-graph game"),
+    ("\ufeff #AGG 2", "1, column 2: expected 'EFG'; '#AGG' begins an action-graph game, which "
+                      "cfrlib cannot read"),
+    ("#BAGG", "1, column 1: expected 'EFG'; '#BAGG' begins a Bayesian action-graph game"),
     ("", "1, column 1: expected 'EFG', the first word of an extensive game file, found the end "
          "of the file"),
-    ("GAME 1", "1, column 1: expected 'EFG', the first word of an extensive game file, found "
+    ("GAME 1\n", "1, column 1: expected 'EFG', the first word of an extensive game file, found "
                "'GAME'"),
     ("EFG 1 R", "1, column 5: expected version 2 of the format, found '1'"),
     ("EFG 2 Q", "1, column 7: expected 'R' (or the older 'D') after the version, found 'Q'"),
@@ -411,16 +342,11 @@ ERRORS = [
     ('EFG 2 R "t\\\\\\', '1, column 9: expected a closing "'),
     # the nodes
     (HEADER, "2, column 1: expected a node: 'c', 'p' or 't', found the end of the file"),
-    (HEADER + "q", "2, column 1: expected a node: 'c', 'p' or 't', found 'q'"),
     (HEADER + "cp", "2, column 1: expected a node: 'c', 'p' or 't', found 'cp'"),
     (HEADER + NODE + END, "4, column 1: expected a node: 'c', 'p' or 't' (the node after 'r' "
                           "at the node of line 2), found the end of the file"),
-    (HEADER + NODE + "cp", "3, column 1: expected a node: 'c', 'p' or 't' (the node after 'l' "
-                           "at the node of line 2), found 'cp'"),
     (HEADER + NODE + END * 3, "5, column 1: expected the end of the file after the last node "
                               "of the tree, found 't'"),
-    (HEADER + END + '"more"', "3, column 1: expected the end of the file after the last node "
-                              "of the tree, found '\"more\"'"),
     (HEADER + "t 1", "2, column 3: expected the name of the node in quotes (it may be empty), "
                      "found '1'"),
     # players and infosets
@@ -428,48 +354,32 @@ ERRORS = [
                         "found 'x'"),
     (HEADER + 'p "" 3 1', "2, column 6: there is no player 3, only 1 to 2"),
     (HEADER + 'p "" 0 1', "2, column 6: there is no player 0, only 1 to 2"),
-    (HEADER + 'p "" -1 1', "2, column 6: expected the number of the player who moves"),
-    (HEADER + 'p "" 1 "I"', "2, column 8: expected the number of the infoset, found '\"I\"'"),
     (HEADER + 'p "" 1 1.5', "2, column 8: expected the number of the infoset, found '1.5'"),
     (HEADER + 'c "" "I"', "2, column 6: expected the number of the chance event, found "
                           "'\"I\"'"),
     (HEADER + 'p "" 1 4 0', "2, column 8: the infoset 4 appears here for the first time, so "
                             "its name and actions must follow the number; found '0'"),
-    (HEADER + 'c "" 4 0', "2, column 6: the chance event 4 appears here for the first time, "
-                          "so its name and actions must follow the number; found '0'"),
     (HEADER + 'p "" 1 1 "I" 0', "2, column 14: expected '{' and the actions after the name of "
                                 "the infoset, found '0'"),
     (HEADER + 'p "" 1 1 { }', "2, column 12: expected an action in quotes, found '}'"),
-    (HEADER + 'p "" 1 1 "I" { } 0', "2, column 16: expected an action in quotes, found '}'"),
     (HEADER + 'p "" 1 1 "I" { "l", "r" }', "2, column 19: expected an action in quotes or '}', "
                                            "found ','"),
-    (HEADER + 'p "" 1 1 "I" { "l" 1/2 }', "2, column 20: expected an action in quotes or '}', "
-                                          "found '1/2'"),
     (HEADER + NODE + 'p "" 1 1 "J" { "l" "r" } 0', "3, column 8: the infoset 1 was described "
      "differently before, with name 'I' and actions 'l', 'r'; leave the description out or "
      "repeat it exactly"),
     (HEADER + NODE + 'p "" 1 1 "I" { "r" "l" } 0', "3, column 8: the infoset 1 was described"),
-    (HEADER + NODE + 'p "" 1 1 "I" { "l" } 0', "3, column 8: the infoset 1 was described"),
     # chance
     (HEADER + 'c "" 1 "" { "a" "b" }', "2, column 17: expected a number, the probability of "
                                        "'a', found '\"b\"'"),
-    (HEADER + 'c "" 1 "" { "a" 1/2, "b" 1/2 }', "2, column 20: expected an action in quotes "
-                                                "or '}', found ','"),
     (HEADER + 'c "" 1 "" {\n"a" 3/2\n"b" -1/2 }', "3, column 5: the probability of 'a' is "
                                                   "not between 0 and 1"),
     (HEADER + 'c "" 1 "" {"a" 1 "b" -1/2 }', "2, column 22: the probability of 'b' is not "
                                              "between 0 and 1"),
-    (HEADER + 'c "" 1 "" {"a" 1e308 "b" 1e308 }', "2, column 16: the probability of 'a' is not "
-                                                  "between 0 and 1"),
-    (HEADER + 'c "" 1 "" { "a" 1/2 "b" 1/3 } 0', "2, column 11: the probabilities sum to "
-                                                 "0.8333333333, expected 1"),
-    (HEADER + 'c "" 1 "" { "a" .999999 } 0', "2, column 11: the probabilities sum to "
-                                             "0.999999, expected 1"),
+    (HEADER + 'c "" 1 "" { "a" 2/3 "b" .333333 } 0', "2, column 11: the probabilities sum to "
+                                                     "0.9999996667, expected 1"),
     (HEADER + 'c "" 1 "" { "a" 1 "b" 0 } 0\nc "" 1 "" { "a" 0 "b" 1 } 0',
      "3, column 6: the chance event 1 was described differently before"),
     # outcomes and payoffs
-    (HEADER + 't ""', "2, column 5: expected the number of the outcome (0 for none), found "
-                      "the end of the file"),
     (HEADER + 't "" -1', "2, column 6: expected the number of the outcome (0 for none), found "
                          "'-1'"),
     (HEADER + 't "" 3', "2, column 6: outcome 3 appears here for the first time, so its name "
@@ -484,8 +394,6 @@ ERRORS = [
                                       "found ','"),
     (HEADER + 't "" 1 "o" { 1 2 3 }', "2, column 18: expected '}' after 2 payoffs, one for "
                                       "each player, found '3'"),
-    (HEADER + 't "" 1 "o" { "1" 2 }', "2, column 14: expected a number, the payoff of 'Ann', "
-                                      "found '\"1\"'"),
     (HEADER + NODE + END + 't "" 1 "o" { 1 3 }', "4, column 6: outcome 1 was described "
      "differently before, with name 'o' and payoffs '1', '2'; leave the description out or "
      "repeat it exactly"),
@@ -525,22 +433,8 @@ def test_errors_name_line_column_and_the_expected_token(text, message, tmp_path)
         assert actual == f"poker.efg, line {message}"
     assert isinstance(error.value, GameError)
     with pytest.raises(EfgError) as error:
-        read_efg(text + " \n")  # as text rather than as a file
-    assert str(error.value).startswith("text, line ")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "found the end of the file"),
-        ('NFG 1 R "pennies" { "Ann" "Bob" } { 2 2 } 1 -1 -1 1 -1 1 1 -1', "read_nfg"),
-        ("\ufeff #AGG 2 2 0", "an action-graph game, which cfrlib cannot read"),
-        ("#BAGG", "a Bayesian action-graph game, which cfrlib cannot read"),
-    ],
-)
-def test_one_line_text_is_not_mistaken_for_a_path(text, message):
-    with pytest.raises(EfgError, match=f"^text, line 1, column [12]: .*{message}"):
-        read_efg(text)
+        read_efg(text)  # a text of one line is not mistaken for a path
+    assert str(error.value) == actual.replace("poker.efg", "text")
 
 
 @pytest.mark.slow
@@ -554,14 +448,12 @@ def test_error_messages_truncate_long_names(letter, tmp_path):
     digits = "1234567890" * 4
     payoffs = f"{{ {digits}/{digits}1, {digits}/{digits}3 }}"
     texts = [
-        f'"{name}"',
         f"EFG {name}",
         header,
         header + node,
         header + node + node.replace('0" "', '0" "x'),
         header + node + f'p "" 1 1 "x{name}" {{ {actions} }} 0',
         header + node.replace("p", "c", 1).replace(" 1 1 ", " 1 "),
-        header + f'c "" 1 "{name}" {{ "{name}" 1 }} 0\n' + f'c "" 1 "x{name}" {{ "{name}" 1 }}',
         header + f'c "" 1 "" {{ "{name}" 2 }}',
         header + f't "" 1 "{name}" {{ 1 "{name}" }}',
         header + node + f't "" 1 "{name}" {payoffs}\nt "" 1 "{name}x" {payoffs}',
@@ -598,7 +490,6 @@ def test_invalid_utf8_is_located(tmp_path):
 GAMES = {
     "kuhn": cfr.games.KuhnPoker(),
     "kuhn3": cfr.games.KuhnPoker(players=3),
-    "kuhn13": cfr.games.KuhnPoker(cards=13),
     "rps": cfr.games.RockPaperScissors(3),
     "biased_rps.efg": read_efg(BIASED),
     "one action": cfr.games.MatrixGame([[1 / 3, 0]]),
@@ -611,22 +502,6 @@ def test_games_round_trip(game):
     back = read_efg(text)
     assert_same(game, back)
     assert write_efg(back) == text
-
-
-@pytest.mark.slow
-def test_leduc_round_trip(leduc):
-    assert_same(leduc, read_efg(write_efg(leduc)))
-
-
-@pytest.mark.slow
-@given(
-    st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 6), st.booleans(), st.booleans()
-)
-def test_random_games_round_trip(seed, players, depth, zero_sum, whole):
-    game = random_game(seed, players, depth, zero_sum, whole)
-    text = write_efg(game)
-    assert_same(game, read_efg(text))
-    assert write_efg(read_efg(text)) == text
 
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.text('"\\{} ')
@@ -753,20 +628,10 @@ def test_write_efg_sets_the_title():
         assert getattr(again, name) == getattr(GAMES["biased_rps.efg"], name)
 
 
-def test_write_efg_is_atomic(tmp_path, monkeypatch):
-    path = tmp_path / "kuhn.efg"
-    assert write_efg(cfr.games.KuhnPoker(), path) is None
-    assert path.read_text() == write_efg(cfr.games.KuhnPoker())
-    assert_same(cfr.games.KuhnPoker(), read_efg(path))
-
-    def full_disk(self, target):
-        raise OSError("no space left")
-
-    monkeypatch.setattr(Path, "replace", full_disk)
-    with pytest.raises(OSError, match="no space left"):
-        write_efg(cfr.games.RockPaperScissors(), os.fspath(path))
-    assert path.read_text() == write_efg(cfr.games.KuhnPoker())
-    assert list(tmp_path.iterdir()) == [path]
+def test_write_efg_writes_a_file(tmp_path):
+    path = tmp_path / "rps.efg"
+    assert write_efg(GAMES["rps"], path) is None
+    assert path.read_text() == write_efg(GAMES["rps"])
 
 
 def test_write_efg_rejects_an_invalid_game(tmp_path):
@@ -782,57 +647,6 @@ def test_write_efg_rejects_an_invalid_game(tmp_path):
 @pytest.fixture(scope="module")
 def gambit():
     return pytest.importorskip("pygambit", reason="pip install pygambit==17.0.0b2")
-
-
-def read_in_gambit(gambit, game):
-    """Read a file of `write_efg` in Gambit, and assert that the tree is the same."""
-    theirs = gambit.read_efg(io.StringIO(write_efg(game)))
-    tree = cfr.compile(game)
-    assert len(theirs.players) == tree.num_players
-    for i, player in enumerate(theirs.players):
-        first, last = tree.player_infosets[i : i + 2]
-        assert len(theirs.get_infosets(player)) == last - first
-    plays = [tuple(play) for play in theirs.get_histories(gambit.H.plays)]
-    assert len(plays) == tree.num_terminals
-    assert len({play[:k] for play in plays for k in range(len(play) + 1)}) == tree.num_histories
-    return theirs
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
-def test_games_round_trip_through_gambit(gambit, game):
-    assert_same(game, read_efg(read_in_gambit(gambit, game).to_efg()))
-
-
-@settings(max_examples=25)
-@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 5))
-def test_random_games_round_trip_through_gambit(gambit, seed, players, depth):
-    game = random_game(seed, players, depth)
-    assert_same(game, read_efg(read_in_gambit(gambit, game).to_efg()))
-
-
-@pytest.mark.slow
-@given(weights)
-def test_gambit_accepts_written_probabilities(gambit, weights):
-    text = write_efg(lottery(distribution(weights)))  # Gambit requires an exact sum of one
-    assert_same(read_efg(text), read_efg(gambit.read_efg(io.StringIO(text)).to_efg()))
-
-
-@pytest.mark.parametrize("name", ["kuhn", "biased_rps.efg", "rps", "one action"])
-def test_value_agrees_with_gambit(gambit, name):
-    theirs, value = read_in_gambit(gambit, GAMES[name]), cfr.solve_lp(GAMES[name]).value
-    for solve in (gambit.nash.lp_solve, gambit.nash.lcp_solve):
-        payoffs = list(dict(solve(theirs).equilibrium.payoffs).values())
-        assert [float(u) for u in payoffs] == pytest.approx([value, -value], abs=1e-9)
-        assert name != "kuhn" or payoffs == [Fraction(-1, 18), Fraction(1, 18)]
-
-
-def test_unique_equilibrium_of_the_biased_game_agrees_with_gambit(gambit):
-    equilibria = gambit.nash.enummixed_solve(gambit.read_efg(str(BIASED))).equilibria
-    assert len(equilibria) == 1
-    for player in ("Row", "Column"):
-        odds = [Fraction(1, 5), Fraction(3, 5), Fraction(1, 5)]
-        assert list(dict(equilibria[0][player]).values()) == odds
 
 
 @pytest.mark.slow
@@ -882,22 +696,6 @@ def assert_reads_or_raises(data, folder):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("fuzz")
-
-
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(st.text() | st.text('EFG2RD"\\{}cpt01/.,-e \n', max_size=60))
-def test_fuzzed_text_is_read_or_raises_efg_error(folder, text):
-    assert_reads_or_raises(text.encode(errors="surrogatepass"), folder)
-    assert_reads_or_raises(b'EFG 2 R "" { "a" "b" }\n' + text.encode(errors="replace"), folder)
-
-
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(st.binary())
-def test_fuzzed_bytes_are_read_or_raise_efg_error(folder, data):
-    assert not assert_reads_or_raises(data, folder)
-    assert_reads_or_raises(VALID[0][:150] + data, folder)
 
 
 @pytest.mark.slow

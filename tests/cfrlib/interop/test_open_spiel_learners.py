@@ -38,13 +38,9 @@ def mmd(method):
     return getattr(after(solver, 20, "update_sequences"), method)()
 
 
-def sampler(kind, average):
+def sampler(module, name):
     np.random.seed(0)  # noqa: NPY002, which OpenSpiel's samplers use
-    if kind == "outcome":
-        solver = algorithm("outcome_sampling_mccfr").OutcomeSamplingSolver(THEIRS)
-    else:
-        module = algorithm("external_sampling_mccfr")
-        solver = module.ExternalSamplingSolver(THEIRS, module.AverageType[average])
+    solver = getattr(algorithm(module), name)(THEIRS)
     return after(solver, 50, "iteration").average_policy()
 
 
@@ -85,16 +81,13 @@ def seat_of_best_response(kind):
 LEARNERS = {
     "CFR": lambda: after(algorithm("cfr").CFRSolver(THEIRS), 10).average_policy(),
     "CFR, current": lambda: after(algorithm("cfr").CFRSolver(THEIRS), 10).current_policy(),
-    "CFR+": lambda: after(algorithm("cfr").CFRPlusSolver(THEIRS), 10).average_policy(),
     "CFR-BR": lambda: after(algorithm("cfr_br").CFRBRSolver(THEIRS), 10).average_policy(),
     "DCFR": lambda: after(algorithm("discounted_cfr").DCFRSolver(THEIRS), 9).average_policy(),
-    "LCFR": lambda: after(algorithm("discounted_cfr").LCFRSolver(THEIRS), 9).average_policy(),
     "EFR": lambda: after(
         algorithm("efr").EFRSolver(THEIRS, deviations_name="blind cf"), 9
     ).average_policy(),
-    "MCCFR, external": lambda: sampler("external", "SIMPLE"),
-    "MCCFR, external, full": lambda: sampler("external", "FULL"),
-    "MCCFR, outcome": lambda: sampler("outcome", None),
+    "MCCFR, external": lambda: sampler("external_sampling_mccfr", "ExternalSamplingSolver"),
+    "MCCFR, outcome": lambda: sampler("outcome_sampling_mccfr", "OutcomeSamplingSolver"),
     "XFP": lambda: after(
         algorithm("fictitious_play").XFPSolver(THEIRS), 5, "iteration"
     ).average_policy(),
@@ -107,7 +100,6 @@ LEARNERS = {
     "aggregate (PSRO)": lambda: aggregate(joint=False),
     "joint aggregate (PSRO)": lambda: aggregate(joint=True),
     "Q-learning": lambda: tabular_agents("tabular_qlearner", "QLearner"),
-    "Boltzmann Q": lambda: tabular_agents("boltzmann_tabular_qlearner", "BoltzmannQLearner"),
     "WoLF-PHC": lambda: tabular_agents("wolf_phc", "WoLFPHC"),
     "function": lambda: aggregate(joint=True).action_probabilities,
     "to_dict": lambda: policies.TabularPolicy(THEIRS).to_dict(),
@@ -155,17 +147,12 @@ def rcfr():
     return solver.average_policy()
 
 
-def dqn(module, name):
-    return neural_agents(module, name, replay_buffer_capacity=50, batch_size=4)
-
-
 NEURAL = {
     "Deep CFR": deep_cfr,
     "NFSP": nfsp,
     "RCFR": rcfr,
     "CFR in JAX": jax_cfr,
-    "DQN": lambda: dqn("dqn", "DQN"),
-    "Boltzmann DQN": lambda: dqn("boltzmann_dqn", "BoltzmannDQN"),
+    "DQN": lambda: neural_agents("dqn", "DQN", replay_buffer_capacity=50, batch_size=4),
 }
 
 
@@ -221,7 +208,6 @@ def test_neural_learners(name):
 
 CPP = {
     "CFR": lambda: pyspiel.CFRSolver(THEIRS),
-    "CFR+": lambda: pyspiel.CFRPlusSolver(THEIRS),
     "CFR-BR": lambda: pyspiel.CFRBRSolver(THEIRS),
     "MCCFR, external": lambda: pyspiel.ExternalSamplingMCCFRSolver(THEIRS, 1),
     "MCCFR, outcome": lambda: pyspiel.OutcomeSamplingMCCFRSolver(THEIRS, 0.6, 1),

@@ -18,7 +18,6 @@ pyspiel = pytest.importorskip(
 from open_spiel.python import policy as their_policy  # noqa: E402
 from open_spiel.python.algorithms import cfr as their_cfr  # noqa: E402
 from open_spiel.python.algorithms import cfr_br as their_cfr_br  # noqa: E402
-from open_spiel.python.algorithms import exploitability as their_exploitability  # noqa: E402
 
 
 def noisy(name):
@@ -42,15 +41,9 @@ GAMES = {
     "kuhn, restricted Nash response": "restricted_nash_response(game=kuhn_poker())",  # 117
     "kuhn as a matrix, simultaneous": "normal_form_extensive_game(game=kuhn_poker())",  # 4,161
     "leduc": "leduc_poker",  # 9,457
-    "leduc, suit isomorphism": "leduc_poker(suit_isomorphism=True)",  # 1,939
     "leduc after J J": "start_at(game=leduc_poker(),history=0;1)",  # 315
     "liar's dice, 3 sides": "liars_dice(dice_sides=3)",  # 1,147
-    "liar's dice, 4 sides": "liars_dice(dice_sides=4)",  # 8,181
-    "liar's dice, 2 dice each": "liars_dice(dice_sides=2,numdice=2)",  # 8,191
     "liar's dice, 5 sides": "liars_dice(dice_sides=5)",  # 51,181; six sides: test_goldens.py
-    "goofspiel, 3 cards in turn": (
-        "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards=3))"  # 418
-    ),
     "goofspiel, 4 cards, simultaneous": (
         "goofspiel(imp_info=True,num_cards=4,points_order=descending)"  # 1,077
     ),
@@ -60,14 +53,10 @@ GAMES = {
     "goofspiel, 4 cards, chance, noise": noisy(
         "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards=4))"  # 26,773
     ),
-    "oshi-zumo, noise": noisy(
-        "turn_based_simultaneous_game(game=oshi_zumo(coins=4,size=1,horizon=6))"  # 60,553
-    ),
     "battleship, noise": noisy(
         "battleship(board_width=2,board_height=2,ship_sizes=[1;2],ship_values=[1;1],"
         "num_shots=2,allow_repeated_shots=False)"  # 13,685
     ),
-    "blotto, simultaneous": "blotto(coins=10)",  # 4,423
     "dark hex": "dark_hex(board_size=2)",  # 441
     "hex, perfect information": "hex(num_cols=3,num_rows=2)",  # 1,021
     "battle of the sexes, general-sum": "matrix_bos",  # 7
@@ -81,7 +70,7 @@ GAMES = {
         "oh_hell(players=3,num_suits=1,num_cards_per_suit=4,num_tricks_fixed=1)"  # 2,069
     ),
 }
-LARGE = ["liar's dice, 5 sides", "oshi-zumo, noise", "battleship, noise"]
+LARGE = ["liar's dice, 5 sides", "battleship, noise"]
 LARGE += ["bridge, common payoff", "goofspiel, 4 cards, chance, noise"]
 EVERY_GAME = pytest.mark.parametrize(
     "name",
@@ -108,7 +97,7 @@ PAIRS = [
         162,
     ),
     ("blotto(coins=5,fields=3)", cfr.games.ColonelBlotto(), 2),
-    ("blotto(coins=4,fields=2)", cfr.games.ColonelBlotto(soldiers=4, fields=2), 2),
+    ("matrix_rps", cfr.games.RockPaperScissors(), 2),
 ]
 
 
@@ -210,24 +199,18 @@ def test_library_games_equal_open_spiels(name, ours, infosets):
     theirs = load(name)
     assert cfr.compile(theirs).num_infosets == cfr.compile(ours).num_infosets == infosets
     if name != "liars_dice(dice_sides=2,numdice=2)":  # cfrlib sorts the dice: 12 = 21
-        assert cfr.compile(theirs).num_terminals == cfr.compile(ours).num_terminals
-    expected, found = (cfr.nash_conv(g, cfr.Strategy.uniform(g)) for g in (theirs, ours))
-    assert found == pytest.approx(expected, abs=1e-10)
-    expected, found = (cfr.solve(g, "cfr", 50).nash_conv for g in (theirs, ours))
-    assert found == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize("iterations", [1, 2, 50])
-def test_simultaneous_cfr_on_kuhn_agrees(kuhn, iterations):
-    theirs = pyspiel.load_game("kuhn_poker")
-    solver = their_cfr._CFRSolver(
-        theirs, alternating_updates=False, linear_averaging=False, regret_matching_plus=False
-    )
-    for _ in range(iterations):
-        solver.evaluate_and_update_policy()
-    expected = their_exploitability.nash_conv(theirs, solver.average_policy())
-    solution = cfr.solve(kuhn, "cfr", iterations, update="simultaneous")
-    assert solution.nash_conv == pytest.approx(expected, abs=1e-9)
+        ends = [
+            sorted(tree.utility[tree.player == TERMINAL, 0].round(9).tolist())
+            for tree in map(cfr.compile, (ours, theirs))
+        ]
+        assert len(ends[0]) > 0 and ends[0] == ends[1]
+    uniform, solved = cfr.Strategy.uniform, lambda game: cfr.solve(game, "cfr", 50).strategy
+    for strategy in (uniform, solved):
+        for measure in (cfr.nash_conv, cfr.expected_utility):
+            found, expected = (measure(game, strategy(game)) for game in (ours, theirs))
+            assert found == pytest.approx(expected, abs=1e-9)
+    if infosets < 300 and "players" not in name:
+        assert cfr.solve_lp(ours).value == pytest.approx(cfr.solve_lp(theirs).value, abs=1e-9)
 
 
 @pytest.mark.parametrize(("name", "iterations"), [("kuhn_poker", 3), ("leduc_poker", 10)])
@@ -268,26 +251,17 @@ SMALL_GAMES = pytest.mark.parametrize("name", [pytest.param(GAMES[id], id=id) fo
 
 
 @SMALL_GAMES
-def test_nash_conv_of_exported_strategies_agrees(name):
-    """OpenSpiel computes the same NashConv for an exported strategy."""
+def test_exported_strategies_have_the_same_nash_conv_and_come_back_exactly(name):
     game = load(name)
     solution = cfr.solve(game, "cfr+", 30)
     policy = cfr.to_open_spiel(solution.strategy)
     assert isinstance(policy, pyspiel.TabularPolicy)
     expected = pyspiel.nash_conv(game.pyspiel_game, policy)
     assert solution.nash_conv == pytest.approx(expected, abs=1e-10)
-
-
-@SMALL_GAMES
-def test_strategies_round_trip_exactly(name):
-    game = load(name)
-    strategy = cfr.solve(game, "cfr", 30).strategy
-    policy = cfr.to_open_spiel(strategy)
-    assert cfr.from_open_spiel_policy(game, policy).max_difference(strategy) == 0
     table = policy.policy_table()
-    assert cfr.from_open_spiel_policy(game, table).max_difference(strategy) == 0
-    rows = {text: dict(row) for text, row in table.items()}
-    assert cfr.from_open_spiel_policy(game, rows).max_difference(strategy) == 0
+    for given in (policy, table, {text: dict(row) for text, row in table.items()}):
+        back = cfr.from_open_spiel_policy(game, given)
+        assert back.max_difference(solution.strategy) == 0
 
 
 def test_python_policies_are_converted():
@@ -305,19 +279,6 @@ def test_python_policies_are_converted():
     found = cfr.from_open_spiel_policy(load("kuhn_poker"), solver.average_policy())
     expected = cfr.solve(load("kuhn_poker"), "cfr", 20).strategy
     assert found.max_difference(expected) == pytest.approx(0, abs=1e-12)
-
-
-def test_python_nash_conv_of_exported_strategy_agrees():
-    game = load("kuhn_poker")
-    solution = cfr.solve(game, "cfr+", 30)
-    ours = cfr.to_open_spiel(solution.strategy).policy_table()
-    tabular = their_policy.tabular_policy_from_callable(
-        game.pyspiel_game, lambda state: dict(ours[state.information_state_string()])
-    )
-    expected = their_exploitability.nash_conv(game.pyspiel_game, tabular)
-    assert solution.nash_conv == pytest.approx(expected, abs=1e-10)
-    back = cfr.from_open_spiel_policy(game, tabular)
-    assert back.max_difference(solution.strategy) == 0
 
 
 def test_infoset_labels_and_action_names():
@@ -410,7 +371,6 @@ def test_missing_open_spiel_error_contains_the_install_command(monkeypatch):
         ("", ["no game ''", "registered_names"]),
         ("misere(game=kuhn())", ["Unknown game 'kuhn'", "parameters of misere"]),
         ("kuhn_poker(players=3)x", ["brackets"]),
-        ("kuhn_poker(players=3))", ["brackets"]),
         ("kuhn_poker(players=3", ["brackets"]),
         ("kuhn_poker(player=3)", ["Unknown parameter 'player'", "players=2"]),
         ("kuhn_poker(players=three)", ["Wrong type", "players=2"]),
@@ -567,25 +527,3 @@ def test_mismatched_policy_is_rejected():
         cfr.from_open_spiel_policy(game, {**whole, "0pb": [(0, 0.5), (1, 0.6)]})
     with rejects(ValueError, "expected a policy", "average_policy"):
         cfr.from_open_spiel_policy(game, 3)
-
-
-@pytest.mark.parametrize(
-    ("name", "ours"),
-    [(name, ours) for name, ours, infosets in PAIRS if infosets < 300 and "players" not in name]
-    + [("matrix_rps", cfr.games.RockPaperScissors())],
-)
-def test_values_of_library_games_equal_open_spiels(name, ours):
-    theirs = load(name)
-    assert cfr.solve_lp(ours).value == pytest.approx(cfr.solve_lp(theirs).value, abs=1e-9)
-    ends = [
-        sorted(tree.utility[tree.player == TERMINAL, 0].round(9).tolist())
-        for tree in map(cfr.compile, (ours, theirs))
-    ]
-    assert len(ends[0]) > 0
-    if "dice" not in name:  # cfrlib sorts the dice: fewer histories
-        assert ends[0] == ends[1]
-    for strategy in (cfr.Strategy.uniform, lambda g: cfr.solve(g, "cfr+", 3).strategy):
-        found = [cfr.expected_utility(g, strategy(g)) for g in (ours, theirs)]
-        assert found[0] == pytest.approx(found[1], abs=1e-9)
-        found = [cfr.exploitability(g, strategy(g)) for g in (ours, theirs)]
-        assert found[0] == pytest.approx(found[1], abs=1e-9)
