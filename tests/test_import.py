@@ -28,6 +28,7 @@ COMPANION = [
     {"cfrlib.solve"},
 ]
 WINGS = [
+    {"cfrlib.words"},
     {"cfrlib.playing"},
     {"cfrlib.interop"},
     {"cfrlib.large"},
