@@ -21,6 +21,7 @@ from cfrlib.games import (
     MatrixGame,
     RockPaperScissors,
 )
+from cfrlib.interop.savefile import labels as savefile_labels
 
 pyspiel = pytest.importorskip("pyspiel", reason="pip install open-spiel")
 gambit = pytest.importorskip("pygambit", reason="pip install pygambit==17.0.0b2")
@@ -125,13 +126,18 @@ words = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.text(
 @given(st.lists(words, min_size=1, unique=True), words, words)
 @example(['"', "\\", '\\"', "\\\\", "'", " ", "x ", " x", "x  y\n"], "\\", "\r\n")
 def test_awkward_labels(labels, infoset, title):
-    """All programs find the same names of actions."""
+    """All programs find the same names: `labels` of savefile.py chooses them."""
     nodes = {(): Decision(0, infoset, labels)}
     nodes |= {(a,): Terminal((n, -n)) for n, a in enumerate(labels)}
     game = TableGame(nodes, name=title)
     loaded = in_every_program(game)
     text = cfr.write_efg(game)
-    actions = cfr.read_efg(text).node(0).actions
+    back = cfr.read_efg(text)
+    assert cfr.write_efg(back) == text
+    actions, found = back.node(0).actions, back.node(0).infoset
+    defaults = [str(n + 1) for n in range(len(labels))]
+    assert [f'"{a}"' for a in actions] == savefile_labels(labels, defaults)
+    assert [f'"{found}"'] == savefile_labels([infoset], ["infoset 0"])
     assert cfr.read_efg(gambit.read_efg(io.StringIO(text)).to_efg()).node(0).actions == actions
     state = loaded.new_initial_state()
     theirs = {
