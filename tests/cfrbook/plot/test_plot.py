@@ -312,6 +312,8 @@ def test_legend_and_y_label_do_not_overlap(names):
         ((0.01, 20), ["0.01", "0.1", "1", "10"]),
         ((0.15, 0.6), ["0.2", "0.5"]),
         ((1.5e-5, 6e-5), ["2·10⁻⁵", "5·10⁻⁵"]),
+        # limits that a processor which rounds powers otherwise leaves just outside
+        ((np.nextafter(1e-3, 1), np.nextafter(1e-1, 0)), ["0.001", "0.01", "0.1"]),
     ],
 )
 def test_log_axis_has_several_ticks(limits, labels):
