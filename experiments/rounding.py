@@ -4,7 +4,7 @@ import numpy as np
 
 
 def digits(number, places=4):
-    """Round to so many significant digits; the others may depend on the machine."""
+    """Round a number to `places` significant digits; later ones may depend on the machine."""
     return float(f"{number:.{places}g}")
 
 

@@ -44,7 +44,7 @@ def test_entry_has_cause_remedy_and_test_status(entry: str) -> None:
 
 
 def make_with(folder: Path, python: str) -> list[str]:
-    """Run `make book` with a script as Python and a venv in a folder; return what it says."""
+    """Run `make book` with a script in place of Python; return what it prints."""
     path = folder / "python3"
     path.write_text(f"#!/bin/sh\n{python}\n")
     path.chmod(0o755)

@@ -120,7 +120,7 @@ def test_equilibrium_of_biased_rock_paper_scissors():
 
 
 # The goldens count OpenSpiel's histories, which deal one card at a time. cfrlib deals in one
-# step, so it lacks the histories in which only some players hold a card: so many.
+# step, so it lacks those in which only some players hold a card. Each row says how many.
 SIZES = {
     "kuhn": (KuhnPoker(), 0),
     "kuhn players=3": (KuhnPoker(players=3), 4 + 12),
