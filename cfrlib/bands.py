@@ -305,7 +305,9 @@ class Layout:
 
         upward = np.lexsort((-infosets, depth, owner))
         self.bands = Bands(
-            player_levels=np.searchsorted(owner[order[level]], np.arange(form.num_players + 1)),
+            player_levels=np.searchsorted(
+                owner[order[level]], np.arange(form.num_players + 1)
+            ).astype(np.int64),  # in a browser, indices have 32 bits
             level_bands=_indices(np.searchsorted(band, bounds)),
             level_infosets=_indices(bounds),
             band_start=_indices(start),

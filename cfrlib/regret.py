@@ -21,7 +21,7 @@ from numba.core.errors import NumbaError
 from cfrlib import wings
 from cfrlib.core.checks import distributions, is_number, real_number, whole_number
 from cfrlib.core.files import Fields, Mismatch
-from cfrlib.core.jit import UserFunction, captured, kernel
+from cfrlib.core.jit import UserFunction, captured, inlined, kernel
 from cfrlib.core.tree import Floats
 from cfrlib.games.matrix import MatrixGame
 
@@ -420,6 +420,7 @@ def play(
         (np.ascontiguousarray(payoffs[0]), np.ascontiguousarray(payoffs[1])),
         np.empty(0) if fixed is None else fixed,
         np.empty((0, 2)) if uniforms is None else uniforms,
+        (np.empty(m), np.empty(n)),
         regret,
         current,
         regret_path,
@@ -442,33 +443,58 @@ def _sample(probabilities: Floats, u: float) -> int:
     return last
 
 
+@inlined
+def _copy(source: Floats, target: Floats) -> None:
+    """Copy numbers; assigning a whole array would allocate one, in case both overlap."""
+    for a in range(len(source)):
+        target[a] = source[a]
+
+
+@inlined
+def _add_regrets(
+    payoff: Floats, mine: Floats, theirs: Floats, sums: Floats, row: Floats
+) -> None:
+    """Add the regrets of one round to a player's sums, and write the sums into `row`."""
+    mean = 0.0
+    for a in range(len(sums)):
+        row[a] = 0.0
+        for b in range(len(theirs)):
+            row[a] += payoff[a, b] * theirs[b]
+        mean += mine[a] * row[a]
+    for a in range(len(sums)):
+        sums[a] += row[a] - mean
+        row[a] = sums[a]
+
+
 @kernel
 def _play(
     payoffs: Pair,
     fixed: Floats,
     uniforms: Floats,
+    played: Pair,
     regret: Pair,
     current: Pair,
     regret_path: Pair,
 ) -> None:
     """Play the rounds; each player's payoffs have a row for each of the player's actions.
 
-    `fixed` is empty if player 1 learns as well, `uniforms` if nothing is sampled.
+    `fixed` is empty if player 1 learns as well, `uniforms` if nothing is sampled. `played` is
+    scratch space for what the players do in a round.
     """
-    (payoff0, payoff1), (regret0, regret1) = payoffs, regret
+    (payoff0, payoff1), (played0, played1), (regret0, regret1) = payoffs, played, regret
     for t in range(len(current[0])):
         sigma0, sigma1 = current[0][t], current[1][t]
         match_regrets(regret0, sigma0, 0, len(sigma0))
         if len(fixed):
-            sigma1[:] = fixed
+            _copy(fixed, sigma1)
         else:
             match_regrets(regret1, sigma1, 0, len(sigma1))
-        played0, played1 = sigma0.copy(), sigma1.copy()
         if len(uniforms):
             played0[:], played1[:] = 0.0, 0.0
             played0[_sample(sigma0, uniforms[t, 0])] = 1.0
             played1[_sample(sigma1, uniforms[t, 1])] = 1.0
-        values0, values1 = payoff0 @ played1, payoff1 @ played0
-        regret0 += values0 - played0 @ values0
-        regret1 += values1 - played1 @ values1
-        regret_path[0][t], regret_path[1][t] = regret0, regret1
+        else:
+            _copy(sigma0, played0)
+            _copy(sigma1, played1)
+        _add_regrets(payoff0, played0, played1, regret0, regret_path[0][t])
+        _add_regrets(payoff1, played1, played0, regret1, regret_path[1][t])

@@ -48,15 +48,17 @@ def search() -> None:
     for on_demand in (None, True):
         player = cfr.OOS(cfr.games.KuhnPoker(), on_demand=on_demand, seed=0)
         player.search((("Q", "K"), "check", "bet"), iterations=5)
+    cfr.MCCFR(cfr.games.LiarsDice(3), on_demand=True, seed=0).run(2)
 
 
 def whole_trees() -> None:
     """Solve whole trees, evaluate and save the solutions."""
     rps, kuhn = cfr.games.RockPaperScissors(), cfr.games.KuhnPoker()
+    leduc = cfr.games.LeducPoker()
     cfr.regret_matching([2, 0, 1])
     cfr.play(rps, 10)
     cfr.play(rps, 10, opponent=(0.4, 0.3, 0.3), seed=0)
-    for game in (rps, kuhn):
+    for game in (rps, kuhn, leduc):
         strategy = cfr.solve_lp(game).strategy
         cfr.best_response(game, strategy, 0)
         cfr.exploitability(game, strategy)

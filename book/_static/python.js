@@ -8,7 +8,7 @@
     missing: "This copy of the book has no Python. The notebook runs the program.",
     offline: "Python could not be loaded: there is no network. Try again when it is back; the notebook needs none.",
     broken: "Python does not work in this browser. The notebook runs the program.",
-    loading: "Loading Python, some 6 MB, the first time only …",
+    loading: "Loading Python, some 8 MB, the first time only …",
     running: "Running …",
     stopped: "Stopped.",
     done: "It ran without an error.",
@@ -16,9 +16,9 @@
   const HELP = "Tab indents. To leave the editor with the keyboard, press Escape, then Tab.";
   const root = new URL(".", document.currentScript.src); // the folder _static
   const WORKER = new URL("python_worker.js", root);
-  // A run has a worker of its own. The next one waits, with Python loaded from the image that the
-  // first one made of its memory.
-  let worker = null, spare = null, image = null;
+  // A run has a worker of its own. After the first one, the next one waits with Python loaded.
+  let worker = null, spare = null;
+  const ready = new WeakSet(); // workers that have loaded Python
   let running = null; // the exercise that runs
 
   function load(setup) {
@@ -30,14 +30,14 @@
     };
     made.onerror = fail;
     made.onmessage = ({ data }) => {
-      if (data.image) image = data.image;
-      else if (data.failed) fail();
+      if (data.ready) ready.add(made);
+      if (data.failed) fail();
       else if (made !== worker) return; // its run was stopped
-      else if (data.started) running.tell(SAYS.running);
+      else if (data.ready) running.tell(SAYS.running);
       else if (data.print) running.print(data.print);
       else end(data);
     };
-    made.postMessage({ ...setup, image });
+    made.postMessage(setup);
     return made;
   }
 
@@ -52,7 +52,7 @@
     worker?.terminate();
     worker = running = null;
     finish(outcome);
-    if (image) spare ??= load(setup);
+    if (!outcome.says || outcome.says === SAYS.stopped) spare ??= load(setup);
   }
 
   function stop() {
@@ -62,9 +62,9 @@
   function run(exercise, program, listener) {
     running = listener;
     if (FOLDER) return end({ says: SAYS.folder });
-    running.tell(image ? SAYS.running : SAYS.loading);
     worker = spare ?? load(running.setup);
     spare = null;
+    running.tell(ready.has(worker) ? SAYS.running : SAYS.loading);
     worker.postMessage({ ...exercise, program });
   }
 
@@ -98,7 +98,7 @@
     const { number, program, answer } = exercise, { data, make, rich, show, state, save } = page;
     const checks = !data.hidden;
     const home = new URL((data.python || "python").replace(/\/*$/, "/"), root).href;
-    const setup = { home, full: Boolean(data.python), imports: data.imports, number };
+    const setup = { home, imports: data.imports, number };
     const help = make("p", { class: "cfr-asks", id: `cfr-help-${number}` }, HELP);
     const editor = make("textarea", { class: "cfr-code", rows: Math.max(program.split("\n").length + 1, 8), spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": `Program for exercise ${number}`, "aria-describedby": help.id });
     const begin = make("button", {}, checks ? "Run and check" : "Run");

@@ -1,33 +1,25 @@
-// Runs one program, beside the page, so that an endless loop stops nothing but this worker. The page
-// starts it before the run and ends it afterwards: whatever a program changes is gone with it.
+// Python for a page, beside it, so that an endless loop stops nothing but this worker. It runs the
+// program of one exercise and ends, so whatever a program changes is gone with it; or it runs cells,
+// one list after the other, with names that last.
 const MOST = 20_000; // characters that are shown of an output, an error or a reply
 const post = postMessage.bind(self);
 const cut = (text) => text && (text.length > MOST ? `${text.slice(0, MOST)} …` : text);
+let left = 0, print = () => {}; // of the program or cell that runs
+let names = null; // that cells have defined
 
-// The memory of an interpreter that has imported everything, the page's `image`, saves the next
-// worker seconds. Pyodide can keep no memory with compiled packages, such as its NumPy.
-async function start({ home, full, imports, number, image }) {
+async function start({ home, number = "" }) {
   const { loadPyodide } = await import(new URL("pyodide.mjs", home));
-  const python = await loadPyodide({ indexURL: home, _makeSnapshot: !full && !image, _loadSnapshot: image?.memory });
-  if (full) await python.loadPackage("numpy");
-  let book = image?.book;
-  if (!book) {
-    const came = await fetch(new URL("python/book.zip", self.location));
-    if (!came.ok) throw new Error(`no ${came.url}`);
-    book = await came.arrayBuffer();
-  }
-  python.unpackArchive(new Uint8Array(book), "zip", { extractDir: "/book" });
-  if (!image?.memory) {
-    python.runPython('import sys; sys.path.insert(0, "/book"); import page');
-    python.globals.get("page").prepare(!full, imports, number);
-    image = full ? {} : { memory: python.makeMemorySnapshot(), book };
-    post({ image });
-  }
+  const python = await loadPyodide({ indexURL: home });
+  const came = await fetch(new URL("python/book.zip", self.location));
+  if (!came.ok) throw new Error(`no ${came.url}`);
+  python.unpackArchive(new Uint8Array(await came.arrayBuffer()), "zip", { extractDir: "/book" });
+  python.FS.chdir("/book/book"); // as the notebooks
+  python.runPython('import sys; sys.path.insert(0, "/book"); import page');
+  python.pyimport("page").prepare(home, number);
   const decoder = new TextDecoder();
-  let left = MOST;
   const write = (bytes) => {
     const text = left < 0 ? "" : decoder.decode(bytes.subarray(0, 4 * MOST), { stream: true });
-    if (text) post({ print: text.length > left ? `${text.slice(0, left)}\n… and more that is not shown.\n` : text });
+    if (text) print(text.length > left ? `${text.slice(0, left)}\n… and more that is not shown.\n` : text);
     left -= text.length;
     return bytes.length;
   };
@@ -35,24 +27,47 @@ async function start({ home, full, imports, number, image }) {
   python.setStderr({ write });
   python.setStdin({ stdin: () => null }); // `input()` finds the end of a file
   self.postMessage = self.close = undefined; // Python reaches these, and the page waits for a reply
-  return python.pyimport("page").run;
+  return python;
 }
 
-onmessage = async ({ data }) => {
-  const asked = new Promise((resolve) => { onmessage = (event) => resolve(event.data); });
-  let run;
+function runProgram(run, imports, { number, program, answer }) {
+  left = MOST;
+  print = (text) => post({ print: text });
   try {
-    run = await start(data);
-  } catch (error) {
-    console.warn(error);
-    return post({ failed: true });
-  }
-  const { number, program, answer } = await asked;
-  post({ started: true });
-  try {
-    const { error, verdict, text } = JSON.parse(run(number, program, answer, data.imports));
+    const { error, verdict, text } = JSON.parse(run(number, program, answer, imports));
     post({ error: cut(error), verdict, text: cut(text) });
   } catch (error) { // what has ruined Python itself, as a stack without an end does
     post({ error: cut(error.message) });
+  }
+}
+
+function runCells(cells, { fresh, run }) {
+  if (fresh || !names) names = cells.fresh();
+  for (const { n, source, quiet } of run) {
+    const began = performance.now();
+    const emit = (kind, text) => post({ n, kind, text });
+    left = MOST;
+    print = (text) => emit("print", text);
+    post({ n, began: true });
+    const error = cells.run(source, n, names, emit, quiet);
+    post({ n, ended: true, error, seconds: (performance.now() - began) / 1000 });
+    if (error) break;
+  }
+  post({ finished: true });
+}
+
+onmessage = async ({ data }) => {
+  const messages = [];
+  onmessage = (event) => messages.push(event.data); // until Python is there
+  try {
+    const python = await start(data), program = "number" in data;
+    const run = program ? python.pyimport("page").run : python.pyimport("cells");
+    const act = (asked) => (program ? runProgram(run, data.imports, asked) : runCells(run, asked));
+    onmessage = (event) => act(event.data);
+    post({ ready: true });
+    messages.forEach(act);
+  } catch (error) {
+    console.warn(error);
+    post({ failed: true });
   }
 };
