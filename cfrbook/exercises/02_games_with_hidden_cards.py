@@ -169,13 +169,6 @@ def check_labels() -> dict[str, object]:
     }
 
 
-def count_labels() -> int:
-    """Return the number of labels without the player."""
-    tree, game = compile_game(KuhnPoker()), LastMoveKuhn(owned=False)
-    nodes = [game.node(tree.history(k)) for k in range(tree.num_histories)]
-    return len({node.infoset for node in nodes if isinstance(node, Decision)})
-
-
 class CoarseKuhn(KuhnPoker):
     """Kuhn poker with five cards; player 0 sees only the group of their own card.
 

@@ -72,19 +72,6 @@ def with_regrets(regrets: Any) -> Any:
     return {"values": at_the_queen()["values"], "regrets": regrets}
 
 
-def difference_of_values() -> Any:
-    """Return how much more each action is worth than the other: a mistake."""
-    fold, call = at_the_queen()["values"].values()
-    return {"fold": fold - call, "call": call - fold}
-
-
-def regrets_to_the_best() -> Any:
-    """Return the same values, and the difference of each to the best."""
-    values = at_the_queen()["values"]
-    best = max(values.values())
-    return with_regrets({a: best - v for a, v in values.items()})
-
-
 REGRETS, PLANS = "self.R[I, a] += others * (u[a] - mean)", "self.S[I, a] += own * p"  # lines
 
 
@@ -125,12 +112,6 @@ def alpha(
     """Return the average probability of the second action at an infoset, by default α."""
     run = CFR(games.KuhnPoker(), variant, update=update).run(iterations)
     return list(run.average[at].values())[1]
-
-
-def current_alpha() -> float:
-    """Return the jack's current probability of an opening bet after 100,000 iterations."""
-    run = CFR(games.KuhnPoker(), update="alternating").run(100_000)
-    return run.current["J"]["bet"]
 
 
 # ---- 4.5 and 4.6 -----------------------------------------------------------------------------

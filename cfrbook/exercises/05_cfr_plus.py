@@ -61,15 +61,6 @@ def tables_with(**changes: object) -> dict[str, object]:
     return right | changes | {"played": played}
 
 
-def tables_clipped_when_read() -> dict[str, object]:
-    """Return the tables of a reader who stores R and clips only what is printed."""
-    right: dict[str, Any] = tables_by_hand()
-    return right | {
-        "Q": np.maximum(right["R"], 0).tolist(),
-        "played": {"R": right["played"]["R"], "Q": right["played"]["R"]},
-    }
-
-
 # ---- 5.5 -------------------------------------------------------------------------------------
 
 

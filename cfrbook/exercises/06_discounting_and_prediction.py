@@ -115,20 +115,6 @@ def prediction_ratios(update: str = "alternating") -> dict[str, dict[int, float]
     }
 
 
-def reciprocal_ratios() -> dict[str, dict[int, float]]:
-    """Return the reciprocals of the correct ratios."""
-    right = prediction_ratios()
-    return {name: {n: 1 / x for n, x in row.items()} for name, row in right.items()}
-
-
-def pcfr_ratios() -> dict[str, dict[int, float]]:
-    """Return the ratio of the exploitability of pcfr+ to that without prediction."""
-    return {
-        name: {n: leduc(inf, -inf, 2, 1, n) / leduc(*exponents, 0, n) for n in LONG}
-        for name, exponents in UNPREDICTED.items()
-    }
-
-
 def log_ratios(answer: Any) -> dict[str, dict[int, float]]:
     """Return the logarithms of the four ratios of an answer."""
     found: dict[str, dict[int, float]] = {}

@@ -183,12 +183,6 @@ def one_for_all(scale: float = 1.0) -> dict[str, object]:
     return {"unbiased": True, "variance": scale * total_variance(once=True)}
 
 
-def variance_of_payoffs() -> float:
-    """Return the variance of the payoffs themselves, over all samples: a mistake."""
-    table = games.RockPaperScissors(3).row_payoffs
-    return float(2 * np.var(table, axis=1).sum())
-
-
 # ---- which k ---------------------------------------------------------------------------------
 
 

@@ -140,19 +140,6 @@ def solutions_by_factor(
     return found
 
 
-def exchanged_factors(numbers: bool, words: bool) -> dict[str, dict[str, Any]]:
-    """Return the answer with the numbers, or the words, of the other factor."""
-    right = solutions_by_factor()
-    other = dict(zip(right, list(right.values())[::-1], strict=True))
-    return {
-        name: {
-            key: (other if (words if key == "solver" else numbers) else right)[name][key]
-            for key in row
-        }
-        for name, row in right.items()
-    }
-
-
 # ---- the size of a table ---------------------------------------------------------------------
 
 

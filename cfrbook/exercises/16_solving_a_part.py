@@ -72,12 +72,6 @@ def joined(first: Strategy, second: Strategy) -> float:
 
 
 @cache
-def unsolved() -> float:
-    """Return the exploitability of the blueprint itself: a mistake."""
-    return exploitability(LEDUC, solve(LEDUC, "cfr+", 30, progress=False).strategy)
-
-
-@cache
 def resolved(method: str, free: bool = False) -> float:
     """Return the exploitability of a blueprint of 30 iterations, solved again by both players.
 

@@ -5,9 +5,7 @@ from koikoi_learners.deep_discounted_cfr import DeepDiscountedCFR
 from koikoi_learners.escher import ESCHER
 from koikoi_learners.local_best_response import LocalBestResponse
 from koikoi_learners.policy_gradient import MMDPolicyGradient
-from koikoi_learners.rest_player import RestPlayer
 from koikoi_learners.robust_deep_cfr import RobustDeepCFR
-from koikoi_learners.weighted_look_ahead import WeightedLookAhead
 
 __all__ = [
     "ESCHER",
@@ -15,7 +13,5 @@ __all__ = [
     "DeepDiscountedCFR",
     "LocalBestResponse",
     "MMDPolicyGradient",
-    "RestPlayer",
     "RobustDeepCFR",
-    "WeightedLookAhead",
 ]

@@ -117,8 +117,9 @@ def collect(found: dict[Path, list[str]]) -> str:
     return "\n".join(f"{path}: {what}" for path, what in lines)
 
 
-def test_pictures_have_text_alternatives(pages: Pages) -> None:
-    assert not collect({path: unlabelled(page) for path, page in pages.items()})
+@pytest.mark.parametrize("rule", [unlabelled, foreign, repeated])
+def test_no_page_breaks_a_rule(pages: Pages, rule: Callable[[Any], list[str]]) -> None:
+    assert not collect({path: rule(page) for path, page in pages.items()})
 
 
 def test_folds_say_what_is_in_them(pages: Pages) -> None:
@@ -150,10 +151,6 @@ def test_label_of_a_fold(code: str, words: str) -> None:
     assert book_fixes.label(code) == words
 
 
-def test_pages_load_nothing_from_other_hosts(pages: Pages) -> None:
-    assert not collect({path: foreign(page) for path, page in pages.items()})
-
-
 @pytest.fixture(scope="session")
 def sheets(pages: Pages) -> dict[Path, str]:
     """Return the style sheets that the pages use."""
@@ -166,12 +163,9 @@ def sheets(pages: Pages) -> dict[Path, str]:
     return {path: path.read_text("utf-8") for path in used}
 
 
-def test_stylesheets_load_nothing_from_other_hosts(sheets: dict[Path, str]) -> None:
-    assert not collect({path: CSS_ABROAD.findall(text) for path, text in sheets.items()})
-
-
-def test_stylesheets_leave_the_page_alone_when_the_focus_moves(sheets: dict[Path, str]) -> None:
-    assert not collect({path: SLOW.findall(text) for path, text in sheets.items()})
+@pytest.mark.parametrize("mark", [CSS_ABROAD, SLOW], ids=["other hosts", "focus"])
+def test_no_stylesheet_breaks_a_rule(sheets: dict[Path, str], mark: re.Pattern[str]) -> None:
+    assert not collect({path: mark.findall(text) for path, text in sheets.items()})
 
 
 def test_mathjax_is_served_by_the_book(pages: Pages) -> None:
@@ -184,10 +178,6 @@ def test_mathjax_is_served_by_the_book(pages: Pages) -> None:
     home = HTML / "_static" / "mathjax"
     assert (home / "input/tex/extensions/colorv2.js").is_file()  # \color
     assert list((home / "output/chtml/fonts/woff-v2").glob("*.woff"))
-
-
-def test_inline_scripts_run_once(pages: Pages) -> None:
-    assert not collect({path: repeated(page) for path, page in pages.items()})
 
 
 def test_local_links_resolve(pages: Pages) -> None:

@@ -1,9 +1,10 @@
-"""The experiment on chapter 10's faults: it runs the page's functions, and is up to date."""
+"""The experiments on chapter 10's faults and steps: they run the page's functions."""
 
 import json
 from itertools import product
 
 import deep_faults as script
+import deep_steps
 import numpy as np
 import pytest
 from recorded import recorded
@@ -39,6 +40,16 @@ def test_results_file_matches_the_page(chapter, runs, game, fault):
     assert script.table(chapter, game, fault) == expected[game, fault]
     for kind, start in script.curves(chapter, game, fault, 0, iterations=1).items():
         assert runs[game, fault, 0][kind][:1] == pytest.approx(start, abs=0.05)
+
+
+@pytest.mark.parametrize("learn", deep_steps.AVERAGES)
+def test_stored_steps_match_the_page(chapter, learn):
+    few, places = (1, 0.05) if learn == "network" else (5, 1e-9)
+    for seed in (0, deep_steps.SEEDS - 1):
+        curves = deep_steps.curves(chapter, learn, seed, iterations=few)
+        for average, start in curves.items():
+            row = recorded("deep_steps")[learn][average][seed]
+            assert row[: len(start)] == pytest.approx(start, abs=places)
 
 
 def test_the_page_has_these_faults(chapter):

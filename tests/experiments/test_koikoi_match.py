@@ -37,11 +37,6 @@ def test_worth_is_the_probability_of_winning():
         assert worth[rounds, lead + script.MOST, deals] == pytest.approx(known)
 
 
-def test_one_player_wins_what_the_other_loses():
-    worth = script.worth_of_match(PAID)
-    assert np.allclose(worth[:, ::-1, ::-1] + worth, 1.0)
-
-
 def test_outcomes_are_those_of_similar_predictions():
     """With as many bins as predictions, each has the payoffs at that prediction."""
     predicted = np.repeat(np.arange(script.BINS, dtype=float), 3)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from koikoi_hands import exchanged
 from toy_games import mini
 
 import cfrlib as cfr
@@ -74,11 +75,7 @@ def test_hidden_cards_are_not_used() -> None:
     search, rounds = LookAheadPlayer(player, playouts=64), simulator.deal(8, seed=3)
     rows = np.arange(8)
     values = search.search(simulator, rounds, rows, KEY).values
-    other = rounds.take(rows)
-    for r in range(8):  # the hand that is not seen changes places with the end of the stock
-        hidden = [c for c in range(48) if int(rounds.hands[r, 1]) >> c & 1]
-        other.hands[r, 1] = sum(1 << int(c) for c in rounds.order[r, -8:])
-        other.order[r, -8:] = hidden
+    other = exchanged(rounds, rows)
     assert np.array_equal(search.search(simulator, other, rows, KEY).values, values)
 
 

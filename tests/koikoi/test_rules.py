@@ -119,12 +119,6 @@ def test_yaku_of_a_pile(pile, yaku):
     assert made(pile[::-1]) == yaku
 
 
-def test_every_yaku_is_covered():
-    piles = test_yaku_of_a_pile.pytestmark[0].args[1]
-    assert {name for _, yaku in piles for name in yaku} == {y.name for y in YAKU}
-    assert len(YAKU) == 13
-
-
 def points(pile):
     """Return the points of a pile, by an independent implementation without `Yaku`."""
     held = set(pile)
@@ -162,25 +156,7 @@ def test_points_of_random_piles():
     assert seen == {y.name for y in YAKU}
 
 
-@pytest.mark.slow
-def test_points_are_monotone_in_the_pile():
-    rng = random.Random(1)
-    for _ in range(100):
-        order = rng.sample(list(MONTH), 48)
-        worth = [sum(made(order[:k]).values()) for k in range(49)]
-        assert worth == sorted(worth)
-
-
 # ---- payment and rules of the house; turns: test_turns.py ------------------------------------
-
-
-def position(hand, field, pile=(), draw="Willow-1", other=("Swallow",), theirs=(), **changes):
-    """Return a position where the dealer is to play; `draw` is the only card of the stock."""
-    sort = FULL.add_cards
-    return FULL.root()._replace(
-        stage="play", hands=(sort((), *hand), sort((), *other)), field=sort((), *field),
-        piles=(sort((), *pile), sort((), *theirs)), stock=(draw,), **changes,
-    )  # fmt: skip
 
 
 def play(at, *actions, game=FULL):
@@ -192,30 +168,19 @@ def play(at, *actions, game=FULL):
     return at
 
 
-def scoring(points, **changes):
-    """Return a position where the dealer has just made 5, 6, 7, 8 or 10 points."""
-    extra = {
-        5: [], 6: ["Geese"], 7: ["Geese", "Bridge"], 8: ["Geese", "Bridge", "Cuckoo"],
-        10: ["Geese", "Bridge", "Cuckoo", "Sake", "Warbler"],
-    }[points]  # fmt: skip
-    hand = changes.pop("hand", ["Boar", "Crane"])
-    pile = ["Deer", "Butterflies", *extra]
-    return play(position(hand, ["Clover-1"], pile, **changes), "Boar", "Willow-1")
-
-
-@pytest.mark.parametrize("points", [5, 6, 7, 8, 10])
-@pytest.mark.parametrize("calls", [0, 1, 2])
-def test_points_double_at_seven_and_after_a_call_of_the_opponent(points, calls):
-    at = scoring(points, calls=(0, calls))
-    assert FULL.node(at).actions == ("stop", "koi-koi")
-    paid = points * (2 if points >= 7 else 1) * (2 if calls else 1)
-    assert FULL.node(play(at, "stop")).utilities == (paid, -paid)
-
-
-def test_payment_with_other_rules():
-    assert KoiKoi(double_at=None).payment(12, called=False) == 12
-    assert KoiKoi(double_at=5, koi_factor=3).payment(5, called=True) == 30
-    assert KoiKoi(koi_factor=1).payment(7, called=True) == 14
+@pytest.mark.parametrize(
+    ("game", "points", "called", "paid"),
+    [
+        *((FULL, points, False, points) for points in (1, 5, 6)),
+        *((FULL, points, False, 2 * points) for points in (7, 8, 10)),
+        (FULL, 6, True, 12), (FULL, 7, True, 28),
+        (KoiKoi(double_at=None), 12, False, 12),
+        (KoiKoi(double_at=5, koi_factor=3), 5, True, 30),
+        (KoiKoi(koi_factor=1), 7, True, 14),
+    ],
+)  # fmt: skip
+def test_payment(game, points, called, paid):
+    assert game.payment(points, called) == paid
 
 
 def test_a_mapping_changes_the_points_of_yaku():
@@ -405,14 +370,6 @@ def test_invariants_in_random_rounds_of_small_games(name):
         check_round(mini(name), rng)
 
 
-@pytest.mark.slow
-def test_mean_payoff_and_ties_under_random_play():
-    paid = cfr.simulate(FULL, [{}, {}], 1_000, seed=0)
-    assert (paid.sum(axis=1) == 0).all()
-    assert paid[:, 0].mean() == pytest.approx(0.61, abs=4 * paid[:, 0].std() / np.sqrt(1_000))
-    assert (paid[:, 0] == 0).mean() == pytest.approx(0.058, abs=0.025)
-
-
 # ---- small games -----------------------------------------------------------------------------
 
 
@@ -431,15 +388,14 @@ def test_sizes_of_small_games(name, deals, histories, terminals, infosets):
     assert tree.zero_sum
     assert (tree.num_histories, tree.num_terminals) == (histories, terminals)
     assert tree.num_infosets == infosets
+    each = tuple(np.diff(tree.player_infosets).tolist())
+    assert count(mini(name)) == Size(histories, terminals, each)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "value"), [("K8", -83 / 90), ("K10", 0.041380)])
 def test_values_of_small_games(name, value):
     assert cfr.solve_lp(mini(name)).value == pytest.approx(value, abs=5e-7)
-    solution = cfr.solve(mini(name), "cfr+", 300, progress=False)
-    assert solution.value == pytest.approx(value, abs=2e-4)
-    assert solution.exploitability < 1e-4
 
 
 SIX = {
@@ -462,25 +418,19 @@ TRIPLE = {  # two identical matches on the field: a choice between copies
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
-    [MiniKoiKoi.K8, lambda **o: MiniKoiKoi(**SIX, **o), lambda **o: MiniKoiKoi(**TRIPLE, **o)],
-    ids=["K8", "six", "triple"],
+    [
+        pytest.param(MiniKoiKoi.K8, marks=pytest.mark.slow, id="K8"),
+        pytest.param(lambda **o: MiniKoiKoi(**SIX, **o), id="six"),
+        pytest.param(lambda **o: MiniKoiKoi(**TRIPLE, **o), id="triple"),
+    ],
 )
-def test_distinct_copies_do_not_change_the_value(make):
+def test_distinct_copies_do_not_change_value_or_exploitability_of_a_strategy(make):
+    """If copies are played alike, values and best responses are those of the merged game."""
     merged, distinct = make(), make(distinct=True)
     assert cfr.compile(distinct).num_histories > 3 * cfr.compile(merged).num_histories
-    value = cfr.solve_lp(merged).value
-    solved = cfr.solve(distinct, "cfr+", 100, progress=False)
-    assert abs(solved.value - value) <= 2 * solved.exploitability < 0.02
-
-
-@pytest.mark.parametrize("iterations", [1, 5, 50])
-def test_distinct_copies_do_not_change_value_or_exploitability_of_a_strategy(iterations):
-    """If copies are played alike, values and best responses are those of the merged game."""
-    merged, distinct = MiniKoiKoi(**SIX), MiniKoiKoi(**SIX, distinct=True)
-    solution = cfr.solve(merged, "cfr+", iterations, progress=False)
+    solution = cfr.solve(merged, "cfr+", 5, progress=False)
 
     def plain(text):
         return re.sub(r"-[a-z]\b", "", text)
@@ -488,8 +438,8 @@ def test_distinct_copies_do_not_change_value_or_exploitability_of_a_strategy(ite
     lifted = {}
     for label, row in cfr.Strategy.uniform(distinct).items():
         alike = Counter(map(plain, row))
-        faces = solution.strategy[plain(label)]
-        lifted[label] = {a: faces[plain(a)] / alike[plain(a)] for a in row}
+        faces = solution.strategy.get(plain(label))  # none if all that matches looks the same
+        lifted[label] = {a: (faces[plain(a)] if faces else 1) / alike[plain(a)] for a in row}
     strategy = cfr.Strategy(distinct, lifted)
     assert cfr.exploitability(distinct, strategy) == pytest.approx(
         solution.exploitability, abs=1e-12
@@ -520,14 +470,6 @@ def test_histories_with_distinct_copies_are_counted_by_multiplicity():
 
 
 # ---- sizes -----------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_count_equals_the_size_of_the_tree(name):
-    tree = cfr.compile(mini(name))
-    infosets = tuple(np.diff(tree.player_infosets).tolist())
-    assert count(mini(name)) == Size(tree.num_histories, tree.num_terminals, infosets)
 
 
 def test_count_with_options():

@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from koikoi_hands import some_rounds
 from toy_games import mini
 
 import cfrlib as cfr
@@ -13,7 +14,7 @@ from koikoi.learners.network_player import decisions_of
 from koikoi.learners.transformer import Transformer
 from koikoi.learners.value_network import choice_loss, shape, value_network
 from koikoi.players import play
-from koikoi.simulator import OVER, Simulator, members
+from koikoi.simulator import Simulator
 from koikoi_learners import ESCHER, DeepDiscountedCFR, LocalBestResponse, MMDPolicyGradient
 
 FULL, K8, K10 = KoiKoi(), mini("K8"), mini("K10")
@@ -22,14 +23,8 @@ TINY = {"hidden": (16,), "rounds": 60, "steps": 4, "batch": 32, "network": "tran
 
 def decisions(game, rounds=60, moves=9, seed=0):
     """Return a describer of records, and rounds after some random moves, none of them over."""
-    describer, rng = Describer(game, ordered=True), np.random.default_rng(seed)
-    simulator = describer.simulator
-    played = simulator.deal(rounds, seed=seed)
-    for _ in range(moves):
-        rows = np.flatnonzero(played.stage != OVER)
-        legal = simulator.legal(played)[rows]
-        simulator.act(played, rows, [rng.choice(members(cards)) for cards in legal])
-    return describer, played.take(np.flatnonzero(played.stage != OVER))
+    played, rows = some_rounds(game, rounds, moves, seed)
+    return Describer(game, ordered=True), played.take(rows)
 
 
 def random_network(game, seed=0, kind="transformer"):

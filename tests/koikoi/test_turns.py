@@ -25,6 +25,8 @@ drawn: the card just played | hand=Crane Deer; field=Moon; draw=Pine-1      | Cr
 # payment
 five points          | hand=Boar Crane; field=Clover-1; pile=BUTTERFLIES    | Boar Willow-1       | actions=stop koi-koi
 ... stop             | hand=Boar Crane; field=Clover-1; pile=BUTTERFLIES    | Boar Willow-1 stop  | pays=5
+seven points         | hand=Boar Crane; field=Clover-1; pile=BUTTERFLIES Geese Bridge | Boar Willow-1 stop | pays=14
+... after two calls of the other | hand=Boar Crane; field=Clover-1; pile=BUTTERFLIES Geese Bridge; calls=0 2 | Boar Willow-1 stop | pays=28
 ... after an own call | hand=Boar Crane; field=Clover-1; pile=BUTTERFLIES; calls=1 0 | Boar Willow-1 stop | pays=5
 the other, after the dealer's call | hand=Crane; other=Boar Iris-1; field=Clover-1; theirs=BUTTERFLIES; player=1; calls=1 0 | Boar Willow-1 stop | pays=-10
 a yaku of one's own  | game=boar; hand=Boar Crane; field=Clover-1           | Boar Willow-1 stop  | pays=3

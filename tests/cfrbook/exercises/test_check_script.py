@@ -1,4 +1,7 @@
-"""Answers checked on a page: check.js gives the replies of `exercises.check`, to the letter."""
+"""Answers checked on a page: check.js gives the replies of `exercises.check`, to the letter.
+
+All answers have the form that the fields of the page give them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import json
 import math
 import os
 import random
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Set
+from contextlib import suppress
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -17,13 +22,23 @@ from graded import ALL, cached
 from test_forms import FORMS, as_asked, change, numbers
 
 from cfrbook import exercises
-from cfrbook.exercises.export import encoded, exportable, exported
+from cfrbook.exercises.export import encoded, exportable, exported, fields
 from cfrbook.exercises.grading import Exercise, Feedback, is_number, plain
+
+BOOK = Path(__file__).parents[3] / "book"
+sys.path.append(str(BOOK / "_ext"))
+
+from answers import answer_cells  # noqa: E402
 
 EXPORTED = [exercise for exercise in ALL if exportable(exercise)]
 NUMPY = {"array", "NumPy number", "single precision", "whole number", "array of one"}
 NUMPY |= {"three alike", "keys as numbers", "NumPy truth", "fraction", "decimal"}
 TYPEABLE = [write for form, write in FORMS.items() if form not in NUMPY]
+CELLS = {
+    number: cell
+    for page in exercises.pages().values()
+    for number, cell in answer_cells(BOOK / f"{page}.ipynb").items()
+}
 QUICK = ("1.5", "3.1", "16.1")  # words, and numbers
 
 # What people type, and some that nobody should
@@ -63,15 +78,6 @@ def put(x: Any, at: tuple[object, ...], new: Any) -> Any:
     return [put(y, at[1:], new) if n == at[0] else y for n, y in enumerate(x)]
 
 
-def without(x: Any, at: tuple[object, ...]) -> Any:
-    """Return an answer without one of its places."""
-    if len(at) > 1:
-        return put(x, at[:1], without(x[at[0]], at[1:]))
-    if isinstance(x, dict):
-        return {key: y for key, y in x.items() if key != at[0]}
-    return [y for n, y in enumerate(x) if n != at[0]]
-
-
 def turned(x: Any) -> Any:
     """Return an answer whose numbers are moved on by one place."""
     places = [at for at, y in leaves(x) if is_number(y)]
@@ -85,19 +91,7 @@ def answers(exercise: Exercise) -> Iterator[object]:
     """Yield right and wrong answers to an exercise, in many forms."""
     solution = plain(exercise.solution())
     mistakes = [plain(mistake.answer()) for mistake in exercise.mistakes]
-    yield from (
-        ...,
-        None,
-        True,
-        [],
-        {},
-        {"a": 1},
-        [[[[[[[[[1]]]]]]]]],
-        frozenset(),
-        (1,),
-        7,
-        *TYPED,
-    )
+    yield from (..., *TYPED)
     for given in (solution, *mistakes):
         yield given
         finite = all(not is_number(x) or math.isfinite(x) for _, x in leaves(given))
@@ -117,12 +111,9 @@ def answers(exercise: Exercise) -> Iterator[object]:
     if isinstance(solution, frozenset):
         names = sorted(solution)
         yield from (names, ", ".join(names), " and ".join(names), f"{{{'; '.join(names)}}}")
-        yield from (dict.fromkeys(names), names[::-1], [*names, "more"], names[1:])
+        yield from (names[::-1], [*names, "more"], names[1:])
     if isinstance(solution, dict | list):
-        yield {**solution, "more": 1} if isinstance(solution, dict) else [*solution, 1]
-        yield [*solution, 1]
         for at, _ in leaves(solution):
-            yield without(solution, at)
             yield put(solution, at, ...)
         for at in [*dict(leaves(solution))][:3] + [*dict(leaves(solution))][-3:]:
             for text in TYPED:
@@ -132,13 +123,38 @@ def answers(exercise: Exercise) -> Iterator[object]:
                     yield put(other, at, dict(leaves(wrong))[at])
 
 
+def typed(form: Any, given: Any, words: Iterable[str]) -> Any:
+    """Return an answer as fields of this form send it; raise LookupError if they cannot."""
+    if isinstance(form, dict):
+        parts = {str(encoded(key)): key for key in given} if isinstance(given, dict) else {}
+        names = [(parts[str(key)], part) for key, part in form["dict"]]
+        return {key: typed(part, given[key], words) for key, part in names}
+    if isinstance(form, list):
+        if not isinstance(given, list) or len(given) != len(form):
+            raise LookupError
+        return [typed(part, x, words) for part, x in zip(form, given, strict=True)]
+    if given is ... or (form == "truth" and isinstance(given, bool)):
+        return given
+    if form == "text" and isinstance(given, list | Set):
+        given = ", ".join(map(str, sorted(given) if isinstance(given, Set) else given))
+    elif is_number(given):
+        given = repr(float(given))
+    if not isinstance(given, str) or form == "truth" or (form == "word" and given not in words):
+        raise LookupError
+    return given.strip() or ...
+
+
 def replies(number: str, most: int) -> dict[str, Any]:
     """Return an exercise and the replies to some of the answers to it."""
     exercise, check = exercises.find(number), cached(number).check
-    given = {json.dumps(encoded(answer)): answer for answer in answers(exercise)}
+    form, given = fields(CELLS[number], exercise), dict[str, object]()
     meant = [exercise.solution, *(mistake.answer for mistake in exercise.mistakes)]
-    chosen = {json.dumps(encoded(plain(answer()))) for answer in meant}
-    chosen |= {*random.Random(0).sample(sorted(given), min(most, len(given)))}
+    for answer in (*(plain(answer()) for answer in meant), *answers(exercise)):
+        with suppress(LookupError):
+            sent = typed(form, answer, exercise.words)
+            given.setdefault(json.dumps(encoded(sent)), sent)
+    first = [*given][: len(meant)]
+    chosen = {*first, *random.Random(0).sample(sorted(given), min(most, len(given)))}
     found = [[json.loads(key), *reply(check(given[key]))] for key in sorted(chosen)]
     assert len({verdict for _, verdict, _ in found}) > 2, number
     return {"exercise": exported(exercise), "answers": found}

@@ -62,15 +62,6 @@ def test_dudo_equals_liars_dice_under_one_renaming_of_faces():
 # ---- wrong and invalid games -----------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rules", [classics.NothingWild, classics.OnesFirst, classics.MoreThan])
-def test_other_rules_of_dudo_have_other_values(rules):
-    right = [cfr.solve_lp(cfr.games.LiarsDice(faces)).value for faces in (3, 4)]
-    values = [cfr.solve_lp(rules(faces)).value for faces in (3, 4)]
-    assert np.abs(np.subtract(values, right)).max() > 0.05
-    assert cfr.compile(rules(3)).num_infosets == cfr.compile(classics.Dudo(3)).num_infosets
-
-
 class Pot(cfr.Game):
     """Kuhn poker that pays the pot to the winner and nothing to the loser: not zero-sum."""
 
@@ -161,13 +152,6 @@ def test_action_is_sampled_on_an_interval_as_long_as_its_probability(probabiliti
         start = stop[a] - p[a]
         for u in (start, start + p[a] / 3, np.nextafter(stop[a], 0)):
             assert _sample(p, u) == a
-
-
-def test_frequencies_on_a_fine_grid_are_the_probabilities():
-    p = np.random.default_rng(0).dirichlet(np.ones(7))
-    grid = (np.arange(100_000) + 0.5) / 100_000
-    counts = np.bincount([_sample(p, u) for u in grid], minlength=7)
-    assert np.abs(counts / 100_000 - p).max() <= 2e-5
 
 
 def test_rounding_never_samples_an_action_of_probability_0():

@@ -121,23 +121,6 @@ TWO = Exercise(
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        {"fold": -1 / 6, "call": 0.25},
-        {"call": 0.25, "fold": -1 / 6},
-        {"fold": Fraction(-1, 6), "call": "1/4"},
-        {"FOLD": "−1/6", " call": "25 %"},
-        {"fold": np.float32(-1 / 6), "call": np.array([0.25])},
-        [-0.1667, 0.25],
-        (-0.1667, 0.25),
-        np.array([-1 / 6, 0.25]),
-    ],
-)
-def test_equivalent_forms_are_right(answer):
-    assert TWO.check(answer).right
-
-
-@pytest.mark.parametrize(
     ("answer", "verdict", "text"),
     [
         ({"fold": ..., "call": 0.25}, "open", "'fold' is missing"),

@@ -1,6 +1,7 @@
 """Right programs written otherwise, and answers in forms of their own: each is accepted.
 
-A program has two rows. Other answers have one only if their exercise accepts more than
+A check sees what a program returns and asks for, and not how it is written: programs of one
+exercise differ in that. Other answers have a row only if their exercise accepts more than
 test_forms.py writes: synonyms of words, a number for a line. `of(number)` computes the solution
 whose form a row changes.
 """
@@ -12,7 +13,6 @@ import math
 from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
@@ -51,30 +51,9 @@ def values(number, *path):
 # ---- programs for the chapters on regret -----------------------------------------------------
 
 
-def three(n):
-    """1.6, as a tuple."""
-    return 1 / (n + 2), n / (n + 2), 1 / (n + 2)
-
-
-def by_program(n):
-    """1.6, by the linear program."""
-    return cfr.solve_lp(cfr.games.RockPaperScissors(n)).strategy["player 0"]
-
-
 def both_strategies(n):
     """1.6, by the linear program, for both players."""
     return cfr.solve_lp(cfr.games.RockPaperScissors(n)).strategy
-
-
-def expected(payoff, opponent, rounds, seed):
-    """1.7, with regrets against the present mixture, and a running mean."""
-    rng, regret, mean = np.random.default_rng(seed), np.zeros(3), np.zeros(3)
-    for t in range(1, rounds + 1):
-        strategy = cfr.regret_matching(regret)
-        mean += (strategy - mean) / t
-        earned = payoff[:, rng.choice(3, p=opponent)]
-        regret += earned - strategy @ earned
-    return dict(zip(("rock", "paper", "scissors"), mean, strict=True))
 
 
 def clipped(payoff, opponent, rounds, seed):
@@ -134,19 +113,6 @@ class Doubter2(Doubter):
         return cfr.Decision(0, repr(h), ("tails", "heads")) if len(h) == 1 else super().node(h)
 
 
-def brute_force(game, strategy, player):
-    """3.6: try all 64 pure strategies."""
-    uniform = cfr.Strategy.uniform(game)
-    own = [I for I in uniform if uniform.player(I) == player]
-    fixed = cfr.Strategy(game, {**uniform, **strategy})
-    return max(
-        cfr.expected_utility(
-            game, fixed.replace({I: {a: 1} for I, a in zip(own, choice, strict=True)})
-        )[player]
-        for choice in product(*(list(uniform[I]) for I in own))
-    )
-
-
 def with_the_package(game, strategy, player):
     """3.6, in one line."""
     return np.array(cfr.best_response(game, strategy, player).value)
@@ -172,11 +138,6 @@ def package(variant, update="alternating"):
     )
 
 
-def museum(game, iterations):
-    """4.4 and museum.2, by the museum's plain solver."""
-    return Vanilla(game).run(iterations)
-
-
 def both_orders(program):
     """4.6: compare with a plain solver, for both orders of the deals."""
     from cfrbook.museum import DealtBackward
@@ -189,38 +150,7 @@ def both_orders(program):
     return True
 
 
-def by_one_row(program):
-    """4.6: compare some numbers of the queen and the jack after three iterations."""
-    game = cfr.games.KuhnPoker()
-    wanted = cfr.CFR(game, update="simultaneous").run(3).average
-    found = program(game, 3)
-    return np.allclose(
-        [list(found[I].values()) for I in wanted], [list(r.values()) for r in wanted.values()]
-    )
-
-
 # ---- programs for the chapters on sampling ---------------------------------------------------
-
-
-def external(game, h, i, choose, sigma, r, S):
-    """7.5, with a loop down to the traverser's next decision."""
-    node = game.node(h)
-    while not isinstance(node, cfr.Terminal):
-        if isinstance(node, cfr.Decision):
-            if node.player == i:
-                break
-            for a, p in sigma[node.infoset].items():
-                S[node.infoset, a] = S[node.infoset, a] + p
-        row = sigma[node.infoset] if isinstance(node, cfr.Decision) else node.probabilities
-        h = (*h, choose(row))
-        node = game.node(h)
-    else:
-        return node.utilities[i]
-    I = node.infoset
-    u = np.array([external(game, (*h, a), i, choose, sigma, r, S) for a in node.actions])
-    gain = u - np.dot(list(sigma[I].values()), u)
-    r.update({(I, a): r[I, a] + x for a, x in zip(node.actions, gain, strict=True)})
-    return u[0] - gain[0]
 
 
 def external_scaled(game, h, i, choose, sigma, r, S):
@@ -264,30 +194,6 @@ def robust(m, h, i, w, q):
     return mean
 
 
-def robust_stack(m, h, i, w, q):
-    """8.6, which hands down 1/q."""
-
-    def walk(h, inverse):
-        node = m.game.node(h)
-        if isinstance(node, cfr.Terminal):
-            return node.utilities[i]
-        if isinstance(node, cfr.Chance):
-            return walk((*h, m.draw(node.probabilities)), inverse)
-        I, row = node.infoset, m.sigma[node.infoset]
-        if node.player != i:
-            m.S.update({(I, a): m.S[I, a] + w * row[a] * inverse for a in row})
-            return walk((*h, m.draw(row)), inverse)
-        u = defaultdict(float)
-        for a, rho in m.sample(I).items():
-            u[a] += walk((*h, a), inverse / rho) / rho
-        mean = np.dot([row[a] for a in row], [u[a] for a in row])
-        for a in row:
-            m.g[I, a] += (u[a] - mean) * inverse
-        return mean
-
-    return walk(h, 1 / q)
-
-
 def aimed(m, h, i, s1, s2, others, targeted):
     """9.5, with the two samplers' probabilities in one array."""
     node = m.game.node(h)
@@ -312,15 +218,6 @@ def aimed(m, h, i, s1, s2, others, targeted):
     return played[n] * u
 
 
-def aimed_inside(m, h, i, *rest):
-    """9.5, as a function in a function."""
-
-    def walk(h, s1, s2, others, targeted):
-        return aimed(m, h, i, s1, s2, others, targeted)
-
-    return walk(h, *rest)
-
-
 # ---- programs for the chapters on networks ---------------------------------------------------
 
 
@@ -342,20 +239,6 @@ class Heap:
         return [row for _, _, row in self.kept]
 
 
-class Coin:
-    """10.5: accept a late row with probability size / seen, then choose its place."""
-
-    def __init__(self, size, rng):
-        self.rows, self.rng, self.size, self.seen = [], rng, size, 0
-
-    def offer(self, I, weight, target):
-        self.seen += 1
-        if len(self.rows) < self.size:
-            self.rows.append((I, weight, target))
-        elif self.rng.random() < self.size / self.seen:
-            self.rows[self.rng.randrange(self.size)] = (I, weight, target)
-
-
 def bends(card):
     """10.7: as an array, with the distances to the other side as well."""
     decades = np.arange(0, 60, 10)
@@ -368,13 +251,6 @@ def steps_and_bends(card):
     yield from (max(card - n, 0) for n in range(0, 60, 10))
 
 
-def minus_infinity(H, words, W, v):
-    """11.4: with a mask of −∞ before the exponential."""
-    scores = np.where(words > 0, np.tanh(H @ W) @ v, -np.inf)
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return (weights[..., None] * H).sum(axis=1) / weights.sum(axis=1, keepdims=True)
-
-
 def label_by_label(H, words, W, v):
     """11.4: only the places that have a word."""
     rows = []
@@ -383,15 +259,6 @@ def label_by_label(H, words, W, v):
         weights = np.exp(np.tanh(there @ W) @ v)
         rows.append((weights @ there / weights.sum()).tolist())
     return rows
-
-
-def add_up(cards, drawn=None):
-    """12.4: first double, then strike, by cases."""
-    shown = [drawn if card == "?" else card for card in cards]
-    numbers = sorted(card for card in shown if isinstance(card, int))
-    if "max0" in shown and numbers:
-        numbers.pop()
-    return sum(numbers) << shown.count("x2")
 
 
 def add_up_recursively(cards, drawn=None):
@@ -426,23 +293,6 @@ def payments_by_recursion(game, choose, rounds):
     for _ in range(rounds):
         play(game.root())
     return {key: np.float64(x) / count[key] for key, x in total.items()}
-
-
-def running_means(game, choose, rounds):
-    """14.4: the mean moves toward each payment, all payments stored as player 0's."""
-    mean, seen = {}, Counter()
-    for _ in range(rounds):
-        at, by = game.root(), {}
-        while not isinstance(node := game.node(at), cfr.Terminal):
-            a = choose(node)
-            if not isinstance(node, cfr.Chance):
-                by[node.infoset, a] = 1 - 2 * node.player
-            at = game.step(at, a)
-        for key, sign in by.items():
-            seen[key] += 1
-            old = mean.setdefault(key, 0.0)
-            mean[key] += (sign * node.utilities[0] - old) / seen[key]
-    return mean
 
 
 def lift(z):
@@ -490,17 +340,6 @@ def outs(start, weight, worth, j):
     }
 
 
-def outs_by_groups(start, weight, worth, j):
-    """16.4: fractions of the whole."""
-    share = Counter()
-    for h in start:
-        share[h[0][j]] += weight[h]
-    found = dict.fromkeys(share, 0.0)
-    for h in start:
-        found[h[0][j]] += worth[h] * (weight[h] / share[h[0][j]])
-    return found
-
-
 class Numbered(cfr.Game):
     """Kuhn poker whose cards are dealt one by one, with tuples in the labels."""
 
@@ -538,30 +377,6 @@ def kuhn_project(game, bet, jack):
     return {"Game": game, "strategy": plan, "alpha": f"{100 * plan[jack][bet]:.2f} %"}
 
 
-def product_rule(formula):
-    """errata.3: in a profile that never folds, at every history, by hand."""
-    game = cfr.games.KuhnPoker()
-    rows = {
-        I: {a: float(a in ("check", "call")) for a in row}
-        for I, row in cfr.Strategy.uniform(game).items()
-    }
-    pure = cfr.Strategy(game, rows)
-    for s in (cfr.Strategy.uniform(game), pure):
-        for h in (
-            (("J", "Q"), "bet"),
-            (("J", "Q"), "bet", "call"),
-            (("J", "Q"), "check", "bet"),
-        ):
-            for i in (0, 1):
-                wanted = 1 / 6
-                for n, a in enumerate(h[1:]):
-                    if n % 2 != i:
-                        wanted *= s[game.node(h[: n + 1]).infoset][a]
-                if abs(formula(h, s, i) - wanted) > 1e-9:
-                    return False
-    return True
-
-
 def many_strategies(formula):
     """errata.3: compare with the package, on random and on pure strategies."""
     game, rng = cfr.games.KuhnPoker(), np.random.default_rng(0)
@@ -583,26 +398,11 @@ def ends(H):
     return [h for h in H if not any(g[: len(h)] == h and g != h for g in H)]
 
 
-def ends_by_length(H):
-    """papers.1: every beginning of every history, from the longest on."""
-    alive = set(H)
-    for h in sorted(H, key=len, reverse=True):
-        if any(h[:n] not in H for n in range(len(h))):
-            return None
-        alive.discard(h[:-1] if h else None)
-    return alive if H else None
-
-
 def rule(points, left, theirs):
     """players.3: as a table."""
     from cfrbook.exercises.koikoi_for_players import FEWEST
 
     return 0 if theirs else int(left >= FEWEST.get(points, 8))
-
-
-def rule_in_words(points, left, theirs):
-    """players.3: backward."""
-    return of("players.3")(points, left, theirs) is not False
 
 
 def welch(one, other):
@@ -613,19 +413,6 @@ def welch(one, other):
     if test.pvalue >= 0.05:
         return "open"
     return "Ahead" if test.statistic > 0 else "behind."
-
-
-def welch_by_hand(one, other):
-    """17.3: with NumPy."""
-    from scipy import stats
-
-    a, b = np.array(one), np.array(other)
-    va, vb = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
-    freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
-    t = (a.mean() - b.mean()) / np.sqrt(va + vb)
-    return np.array(["behind", "open", "ahead"])[
-        1 + int(np.sign(t) * (abs(t) > stats.t.ppf(0.975, freedom)))
-    ]
 
 
 # ---- numbers as text, which only these exercises read themselves -----------------------------
@@ -659,107 +446,74 @@ ROWS = [
     ("1.1", lambda: {"regrets": "0, 1, 2", "next": "0 % and 33.3 % and 66.7 %"}),
     ("1.2", lambda: [0, 0.4]),
     ("1.2", lambda: {"best": np.argmax([0.4, -0.4, 0]), "earns": ".4 points"}),
-    ("1.6", lambda: three),
     ("1.6", lambda: both_strategies),
-    ("1.6", lambda: by_program),
-    ("1.6", lambda: lambda n: np.array([1, n, 1]) / (n + 2)),
     (
         "1.6",
         lambda: lambda n: {"scissors": F(1, n + 2), "Paper": F(n, n + 2), "rock": f"1/{n + 2}"},
     ),
     ("1.7", lambda: clipped),
-    ("1.7", lambda: expected),
     ("1.7", lambda: with_lists),
     *[
         (number, lambda number=number, write=write: returned_as_text(number, write))
         for number in ("1.7", "10.7", "15.5")
         for write in WRITTEN
     ],
-    ("1.5", lambda: 3),
     ("1.5", lambda: np.int64(3)),
-    *[("1.5", lambda text=text: text) for text in ("three", "the third", "Step3", "3rd step")],
+    *[("1.5", lambda text=text: text) for text in ("the third", "Step3", "3rd step")],
     ("1.4", lambda: ["x10", "one", "×1", "10 times", np.zeros(3)]),
-    ("2.2", lambda: [0.167, 0.25, 0.5, 0.0208, 0.0417]),
-    ("2.2", lambda: ["16.7 %", "25%", "50 percent", "2.08 %", "4.17 %"]),
     ("2.5", lambda: Doubter),
     ("2.5", lambda: Doubter2()),
     *[
         ("2.6", lambda groups=groups: groups)
         for groups in (
             "9, TJ, QK",
-            ["9", "jt", "kq"],
             [9, "10J", ("Q", "K")],
-            ["9", "J,10", "K+Q"],
         )
     ],
     ("2.3", lambda: ["ten", "2**10", "3^5"]),
-    ("2.6", lambda: [set(group) for group in reversed(of("2.6"))]),
     ("2.6", lambda: {frozenset(group) for group in of("2.6")}),
-    ("2.6", lambda: tuple(list(group)[::-1] for group in of("2.6"))),
     ("3.1", lambda: [f"{of('3.1', 'check'):.6f}", of("3.1", "bet"), "Betting"]),
-    ("3.2", lambda: {"sum": ("rock", [0.333] * 3), "mean": ("rock", "rock")}),
     ("3.2", lambda: {"sum": ("rock", "uniform"), "mean": ["Paper", "paper"]}),
     ("3.2", lambda: {"sum": ("paper", [1 / 3] * 3), "mean": ("scissors", "scissors")}),
-    ("3.2", lambda: {"mean": ["Paper", "paper"], "sum": [["1/3", "1/3", "1/3"], ROCK]}),
     (
         "3.2",
         lambda: [(SCISSORS, np.full(3, 1 / 3)), (ROCK, {"rock": 1, "paper": 0, "scissors": 0})],
     ),
-    ("3.6", lambda: brute_force),
     ("3.6", lambda: with_the_package),
-    ("4.1", lambda: [[-0.278, -0.111], [-0.042, 0.125]]),
-    ("4.3", lambda: of("4.3") | {"hides": "line7"}),
-    ("4.3", lambda: of("4.3") | {"hides": 7}),
-    ("4.3", lambda: of("4.3") | {"hides": "7"}),
     ("4.3", lambda: {6: of("4.3", "line 6"), "7": of("4.3", "line 7"), "HIDES": "line  7"}),
     ("4.3", lambda: [f"{x:.4f}" for x in values("4.3")[:2]] + [7.0]),
     ("4.4", lambda: reference("cfr", "simultaneous")),
     ("4.4", lambda: package("cfr", "simultaneous")),
-    ("4.4", lambda: museum),
     ("4.2", lambda: {"value": "-1/24", "bluff": "10"}),
-    ("4.2", lambda: {"value": F(-1, 24), "bluff": 10}),
     ("4.2", lambda: [-0.0417, "Ten"]),
     ("4.5", lambda: of("4.5") | {"alike": {"C", "B"}, "right": "row A"}),
-    ("4.5", lambda: of("4.5") | {"alike": "CB"}),
     ("4.5", lambda: of("4.5") | {"alike": "c and b", "better": "e."}),
     ("4.6", lambda: both_orders),
-    ("4.6", lambda: by_one_row),
     ("5.5", lambda: reference("cfr+")),
     ("5.5", lambda: package("cfr+")),
-    ("5.2", lambda: list(of("5.2"))),
     ("5.2", lambda: "M, G, I, D, A, L, B, F, K, J, C"),
     ("5.2", lambda: "dgi mla b fkjc"),
     ("6.6", lambda: reference("dcfr")),
     ("6.6", lambda: package("dcfr")),
-    ("7.5", lambda: external),
     ("7.5", lambda: external_scaled),
     ("8.6", lambda: robust),
-    ("8.6", lambda: robust_stack),
     ("9.1", lambda: lambda price: F(1, 2) - F(price) / 2),
     ("9.1", lambda: lambda price: f"{50 * (1 - price):.6f} %"),
-    ("9.2", lambda: ["Q check-bet", "j check-bet", "K check-bet"]),
     ("9.2", lambda: ", ".join(of("9.2"))),
-    ("9.2", lambda: frozenset(of("9.2"))),
     ("9.2", lambda: dict.fromkeys(of("9.2"), True)),
     ("9.5", lambda: aimed),
-    ("9.5", lambda: aimed_inside),
-    ("9.4", lambda: lambda risk: min(-1 / 18 + risk / 2, 1 / 9)),
     ("9.4", lambda: lambda risk: np.minimum(F(1, 9), F(-1, 18) + F(risk) / 2)),
     ("9.4", lambda: lambda risk: np.array([np.interp(risk, [0, 1 / 3], [-1 / 18, 1 / 9])])),
     ("10.2", lambda: {"means": "3/5", "sums": "3/7", "CFR asks for": "sum"}),
     ("10.5", lambda: Heap),
-    ("10.5", lambda: Coin),
     ("10.7", lambda: bends),
     ("10.7", lambda: steps_and_bends),
-    ("11.4", lambda: minus_infinity),
     ("11.4", lambda: label_by_label),
     (
         "11.3",
         lambda: {"pair": of("11.3", "pair")[::-1], "how many": str(of("11.3", "how many"))},
     ),
     ("11.5", lambda: {(32, 32): "1410", 4: 46, "2": 24.0}),
-    ("11.5", lambda: [1410, 46, 24]),
-    ("12.4", lambda: add_up),
     ("12.4", lambda: add_up_recursively),
     (
         "13.5",
@@ -772,14 +526,10 @@ ROWS = [
     *[("13.5", lambda write=write: rows_of(of("13.5"), write)) for write in WRITTEN],
     ("13.5", lambda: {I: list(row.values()) for I, row in of("13.5").items()}),
     ("14.4", lambda: payments_by_recursion),
-    ("14.4", lambda: running_means),
     ("14.2", lambda: ["b", "d"]),
     ("14.2", lambda: "DB"),
-    ("14.2", lambda: ("D", "B")),
-    ("15.5", lambda: trial),
     ("15.5", lambda: trial_as_lists),
     ("16.4", lambda: outs),
-    ("16.4", lambda: outs_by_groups),
     (
         "own.3",
         lambda: {10: of("own.3", "10"), 100: of("own.3", "100"), "same as": "both players"},
@@ -787,7 +537,6 @@ ROWS = [
     ("own.3", lambda: [*values("own.3")[:2], "Simultaneous"]),
     ("own.4", lambda: Kuhn123),
     ("own.4", lambda: cfr.games.KuhnPoker()),
-    ("errata.3", lambda: product_rule),
     ("errata.3", lambda: many_strategies),
     ("museum.2", lambda: reference("cfr", "simultaneous")),
     ("museum.2", lambda: package("cfr", "simultaneous")),
@@ -838,13 +587,10 @@ ROWS = [
         },
     ),
     ("papers.1", lambda: ends),
-    ("papers.1", lambda: ends_by_length),
     ("papers.3", lambda: lambda chance, opponent, drawn: np.divide(opponent, drawn)),
     ("papers.3", lambda: lambda chance, opponent, drawn: chance * opponent / (chance * drawn)),
     ("players.3", lambda: rule),
-    ("players.3", lambda: rule_in_words),
     ("17.3", lambda: welch),
-    ("17.3", lambda: welch_by_hand),
     *[
         (number, lambda program=program: program)
         for number, programs in STYLES.items()

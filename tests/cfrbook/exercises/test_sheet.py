@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from graded import ALL, name
 
 from cfrbook import exercises
 from cfrbook.exercises import sheet
@@ -82,10 +81,3 @@ def test_sheets_are_named_like_pages():
     for page in exercises.pages().values():
         text = (BOOK / f"{page}.ipynb").read_text("utf-8")
         assert all(f'check(\\"{e.number}\\"' in text for e in exercises.on_page(page)), page
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("exercise", ALL, ids=name)
-def test_every_expression_of_a_sheet_evaluates(exercise):
-    for answer in (exercise.solution, *(mistake.answer for mistake in exercise.mistakes)):
-        answer()

@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 from graded import cached
-from styles import OTHERS, as_arrays, as_objects, as_stream, by_groups, deep, pure, with_stack
+from styles import OTHERS, as_objects, as_stream, by_groups, deep, pure, with_stack
 
 import cfrlib as cfr
 from cfrbook import exercises
@@ -73,8 +73,8 @@ BROKEN = [
         "others * (u[a] - mean), p",
         "without",
     ),
-    ("5.6", as_arrays, "np.maximum(R.get(I, 0) + r, 0)", "R.get(I, 0) + r", "“floor left out”"),
-    ("5.6", as_arrays, "(t if plus else 1) * own", "1 * own", "“clock stands still”"),
+    ("5.6", as_stream, "max(x, 0) for a", "x for a", "“floor left out”"),
+    ("5.6", as_stream, "s * (t if plus else 1)", "s", "“clock stands still”"),
     ("7.6", pure, "S = {I: {a: (x - mean) / q", "S = {I: {a: (x - mean) * row[a]", ""),
     (
         "8.7",

@@ -221,13 +221,3 @@ def test_frames_do_not_depend_on_order_or_nesting():
     assert all(
         "z</text>" not in forth[a, "one"] and "z</text>" in forth[a, "two"] for a in (0, 2)
     )
-
-
-@pytest.mark.slow
-def test_frame_html_is_repeatable():
-    kept = plot.lines({"y": ([0, 1], [0, 1])}, xlabel="x", ylabel="y")
-    frame = explore.Frame(kept, alt="kept", numbers={"a": 1})
-    first = frame.html(key="f")
-    explore.Frame(plot.lines({"z": ([5, 6], [1, 2])}, xlabel="u", ylabel="v"), alt="a",
-                  numbers={"a": 1}).html(key="f")  # fmt: skip
-    assert frame.html(key="f") == first
