@@ -8,8 +8,9 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
-from json import dumps
+from contextlib import redirect_stdout, suppress
+from json import dumps, loads
+from symtable import symtable
 from typing import Any
 
 import packages
@@ -52,7 +53,7 @@ def import_all(imports: Sequence[str], program: str) -> dict[str, Any]:
     return names
 
 
-def run(number: str, program: str, answer: str, imports: Sequence[str]) -> str:
+def run(number: str, program: str, answer: str, imports: Sequence[str], above: str) -> str:
     """Run a program, check the answer that it defines, and return what happened, as JSON.
 
     Parameters
@@ -63,6 +64,8 @@ def run(number: str, program: str, answer: str, imports: Sequence[str]) -> str:
         The expression to check; "" if the page checks nothing.
     imports : sequence of str
         The imports of the page.
+    above : str
+        The cells above the exercise, as `book/_ext/cells.py` writes them; None for solutions.
     """
     raw = io.FileIO(1, "w", closefd=False)  # without a buffer: each print shows at once
     out = io.TextIOWrapper(raw, "utf-8", "backslashreplace", write_through=True)
@@ -74,16 +77,21 @@ def run(number: str, program: str, answer: str, imports: Sequence[str]) -> str:
         FILE,
     )
     try:
-        return dumps(
-            outcome(number, program, answer, import_all(imports, f"{program}\n{answer}"))
-        )
+        return dumps(outcome(number, program, answer, imports, loads(above)))
     except BaseException as error:  # `exit()` ends the program, not the page
         return dumps({"error": described(error)})
 
 
-def outcome(number: str, program: str, answer: str, names: dict[str, Any]) -> dict[str, str]:
+def outcome(
+    number: str, program: str, answer: str, imports: Sequence[str], above: list[Any]
+) -> dict[str, str]:
     """Return the verdict and the text of a check, or nothing if there is none."""
-    exec(compile(program, FILE, "exec"), names)
+    code = compile(program, FILE, "exec")
+    names = import_all(imports, whole := f"{program}\n{answer}")
+    for source in needed(free_names(whole) - {*names}, above):
+        with redirect_stdout(io.StringIO()), suppress(Exception):
+            exec(compile(source, "a cell above", "exec"), names)
+    exec(code, names)
     if not answer:
         return {}
     value = eval(answer, names)
@@ -91,6 +99,37 @@ def outcome(number: str, program: str, answer: str, names: dict[str, Any]) -> di
 
     feedback = exercises.check(number, value)
     return {"verdict": feedback.verdict, "text": feedback.text}
+
+
+def free_names(program: str) -> set[str]:
+    """Return the names that a program reads and does not define."""
+    top = symtable(program, FILE, "exec")
+    tables, read = [top], set()
+    for table in tables:
+        tables += table.get_children()
+        symbols = table.get_symbols()
+        read |= {
+            s.get_name()
+            for s in symbols
+            if s.is_referenced() and (s.is_global() or table is top)
+        }
+    defined = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
+    return read - defined
+
+
+def needed(names: set[str], above: list[Any]) -> list[str]:
+    """Return the sources of the cells that define names, and of those that these need."""
+    found: set[int] = set()
+    waiting = [
+        max((k for k, cell in enumerate(above) if cell and name in cell["names"]), default=-1)
+        for name in names
+    ]
+    while waiting:
+        k = waiting.pop()
+        if k >= 0 and k not in found:
+            found.add(k)
+            waiting += above[k]["needs"]
+    return [above[k]["source"] for k in sorted(found)]
 
 
 def described(error: BaseException) -> str:

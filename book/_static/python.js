@@ -20,6 +20,7 @@
   let worker = null, spare = null;
   const ready = new WeakSet(); // workers that have loaded Python
   let running = null; // the exercise that runs
+  let page = "", cells = null; // the page's name, and its cells
 
   function load(setup) {
     const made = new Worker(WORKER, { type: "module" });
@@ -65,7 +66,15 @@
     worker = spare ?? load(running.setup);
     spare = null;
     running.tell(ready.has(worker) ? SAYS.running : SAYS.loading);
-    worker.postMessage({ ...exercise, program });
+    const asked = worker;
+    above(exercise.number).then((cells) => asked.postMessage({ ...exercise, program, above: JSON.stringify(cells) }));
+  }
+
+  // The cells above an exercise, whose names its program may use; see book/_ext/cells.py.
+  async function above(number) {
+    cells ??= await fetch(new URL(`cells/${page}.json`, root)).then((came) => came.json()).catch(() => []);
+    const end = cells.findIndex((each) => each?.apart && each.source.includes(`check("${number}"`));
+    return cells.slice(0, Math.max(end, 0)).map((each) => (each?.apart ? null : each));
   }
 
   // Tab indents and Enter keeps the indentation; after Escape, Tab leaves.
@@ -94,8 +103,9 @@
     editor.addEventListener("focus", () => { leaving = false; });
   }
 
-  window.cfrProgram = (exercise, page) => {
-    const { number, program, answer } = exercise, { data, make, rich, show, state, save } = page;
+  window.cfrProgram = (exercise, tools) => {
+    page = tools.data.page;
+    const { number, program, answer } = exercise, { data, make, rich, show, state, save } = tools;
     const checks = !data.hidden;
     const home = new URL((data.python || "python").replace(/\/*$/, "/"), root).href;
     const setup = { home, imports: data.imports, number };

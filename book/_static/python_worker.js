@@ -30,11 +30,11 @@ async function start({ home, number = "" }) {
   return python;
 }
 
-function runProgram(run, imports, { number, program, answer }) {
+function runProgram(run, imports, { number, program, answer, above }) {
   left = MOST;
   print = (text) => post({ print: text });
   try {
-    const { error, verdict, text } = JSON.parse(run(number, program, answer, imports));
+    const { error, verdict, text } = JSON.parse(run(number, program, answer, imports, above));
     post({ error: cut(error), verdict, text: cut(text) });
   } catch (error) { // what has ruined Python itself, as a stack without an end does
     post({ error: cut(error.message) });
