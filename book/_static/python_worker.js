@@ -38,7 +38,37 @@ async function start({ home, full, imports, number, image }) {
   return python.pyimport("page").run;
 }
 
+// Runs the cells of a page, one list after the other, with names that last.
+async function runCells({ home }) {
+  const { loadPyodide } = await import(new URL("pyodide.mjs", home));
+  const python = await loadPyodide({ indexURL: home });
+  await python.loadPackage(["numpy", "matplotlib", "scipy"], { messageCallback: () => {} });
+  const book = await fetch(new URL("python/book.zip", self.location));
+  python.unpackArchive(new Uint8Array(await book.arrayBuffer()), "zip", { extractDir: "/book" });
+  python.runPython('import os, sys; os.environ["MPLBACKEND"] = "agg"; sys.path.insert(0, "/book"); import page; page.ELSEWHERE = (); page.prepare(False); import matplotlib.artist as A; plain = A.Artist.get_figure; A.Artist.get_figure = lambda self, root=False: plain(self)'); // Matplotlib 3.8
+  const cells = python.pyimport("cells");
+  let names = cells.fresh();
+  onmessage = ({ data: { fresh, run } }) => {
+    if (fresh) names = cells.fresh();
+    for (const { n, source, quiet } of run) {
+      const begin = performance.now();
+      post({ n, began: true });
+      const error = cells.run(source, n, names, (kind, text) => post({ n, kind, text }), quiet);
+      post({ n, ended: true, error, seconds: (performance.now() - begin) / 1000 });
+      if (error) break;
+    }
+    post({ finished: true });
+  };
+  post({ ready: true });
+}
+
 onmessage = async ({ data }) => {
+  if (!("number" in data)) {
+    return runCells(data).catch((error) => {
+      console.warn(error);
+      post({ failed: true });
+    });
+  }
   const asked = new Promise((resolve) => { onmessage = (event) => resolve(event.data); });
   let run;
   try {
