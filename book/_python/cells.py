@@ -13,6 +13,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
+from textwrap import dedent
 from types import ModuleType
 from typing import Any
 
@@ -169,7 +170,8 @@ def described(error: BaseException, file: str) -> str:
     told.stack = traceback.StackSummary.from_list(
         [frame for frame in told.stack if frame.filename.startswith(ours)]
     )
-    text = "".join([*told.stack.format(), *told.format_exception_only()])
+    where = dedent("".join(told.stack.format()))
+    text = "".join([where, *told.format_exception_only()])
     text = text.replace(f'File "{file}", line', "Line").replace(", in <module>", "")
     for frame in told.stack:
         text = text.replace(f'File "{frame.filename}", line', "In an earlier cell, line")

@@ -59,6 +59,7 @@ async function mirror(place, text, { label, change, leave }) {
   const colors = tagHighlighter(Object.entries(LOOKS).map(([kind, list]) => ({ tag: list.split(" ").map(tag), class: kind })));
   const python = language.LRLanguage.define({ parser, languageData: { commentTokens: { line: "#" } } });
   const { keymap, EditorView } = view;
+  place.addEventListener("keydown", (event) => event.stopPropagation()); // "/" would open the search
   const editor = new EditorView({
     parent: place,
     doc: text,
