@@ -20,6 +20,7 @@ from cfrlib import games
 GAMES = {*games.__all__}  # nothing changes a game
 BUILTINS = {*vars(builtins), "display"}
 CONSUME = {"next", "iter", "setattr", "delattr", "exec"}
+DRAW = {"plot", "explore", "exercises"}  # they change nothing
 # Methods of arrays, dictionaries, texts, games and strategies that change
 # nothing
 PURE = re.compile(
@@ -247,12 +248,11 @@ def may_change(
             name = root(call.func)
             if call.func is node:
                 return False
+            if name in BUILTINS:
+                return name in CONSUME
             if isinstance(above[call], ast.Expr):
-                return name != "print"
-            return not (
-                name in known.modules
-                or (name in BUILTINS and name not in CONSUME)
-            )
+                return name not in DRAW
+            return name not in known.modules
     return isinstance(up, UP) and may_change(up, above, known)
 
 

@@ -171,7 +171,7 @@ def described(error: BaseException, file: str) -> str:
         [frame for frame in told.stack if frame.filename.startswith(ours)]
     )
     where = dedent("".join(told.stack.format()))
-    text = "".join([where, *told.format_exception_only()])
+    text = "".join([where, *told.format_exception_only()]).removeprefix("  ")
     text = text.replace(f'File "{file}", line', "Line").replace(", in <module>", "")
     for frame in told.stack:
         text = text.replace(f'File "{frame.filename}", line', "In an earlier cell, line")

@@ -30,8 +30,8 @@
 
   const source = (n) => cells.get(n)?.text ?? data[n].source;
 
-  // Names that a cell reads, and those that it binds or changes. Of a changed cell this is a guess,
-  // line by line; names of modules do not count.
+  // Names that a cell reads, and those that it binds or changes. Of a cell that the reader has edited
+  // this is a guess, line by line, which rather names too many.
   function about(n) {
     const text = cells.get(n)?.text, { names, uses } = data[n];
     if (text === undefined) return { names: new Set(names), uses: new Set(uses) };
@@ -41,7 +41,7 @@
       const [left, target = ""] = line.match(/^\s*([\w\s,*()]+?)\s*=(?!=)/) ?? [""];
       const bound = [target, ...[...line.matchAll(/\b(?:def|class|as|import|for)\s+([\w\s,]+?)(?=\s+in\b|[(:]|$)/g)].map((each) => each[1])];
       for (const [word] of line.slice(left.length).matchAll(/\b[A-Za-z_]\w*/g)) {
-        if (known.has(word) && !found.names.has(word)) found.uses.add(word);
+        if (!found.names.has(word)) found.uses.add(word);
       }
       for (const [word] of bound.join(" ").matchAll(/\w+/g)) found.names.add(word);
       for (const [, word] of line.matchAll(/\b(\w+)(?:\.\w+\(|\[.*\]\s*\W?=(?!=)|\s*[-+*/]=)/g)) {

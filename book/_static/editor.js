@@ -71,7 +71,7 @@ async function mirror(place, text, { label, change, leave }) {
         return indented(doc.line(number).text.trim() || number === 1 ? doc.line(number).text.slice(0, at - doc.line(number).from) : doc.line(number - 1).text).length;
       }),
       keymap.of([{ key: "Escape", run: () => { leave(); return true; } }, commands.indentWithTab, ...commands.historyKeymap, ...commands.defaultKeymap]),
-      EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off" }),
+      EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", spellcheck: "false", autocapitalize: "off" }),
       EditorView.updateListener.of((update) => { if (update.docChanged) change(editor.state.doc.toString()); }),
     ],
   });
