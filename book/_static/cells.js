@@ -171,7 +171,7 @@
 
   // Python is gone, and what the page showed at first is back, but for what was typed.
   function startOver(cell) {
-    if (running) halt("");
+    if (running) halt("What ran is forgotten.");
     forget();
     for (const each of cells.values()) each.restore?.();
     cell.runs.focus();
