@@ -81,6 +81,7 @@ HIDDEN := $(if $(filter open,$(CFR_BOOK_SOLUTIONS)),,$(strip $(CFR_BOOK_SOLUTION
 book: $(VENV)/$(if $(HIDDEN),.classroom,.book) ## run the notebooks, build the HTML book (about 5 minutes, 1.3 GB, 335 MB to download)
 	@$(BIN)/python tools/build.py
 	@$(BIN)/python tools/onpage.py
+	@$(BIN)/python tools/editor.py
 
 pdf: book $(VENV)/.test ## print the built pages into one PDF and one EPUB
 	$(BIN)/python tools/pdf.py

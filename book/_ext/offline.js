@@ -13,7 +13,7 @@ addEventListener("fetch", (event) => {
   event.respondWith((async () => {
     try {
       const came = await fetch(request);
-      if (came.ok && request.url.includes("/_static/python/")) { // once loaded, Python works offline
+      if (came.ok && /_static\/(python|cells|editor)\//.test(request.url)) { // once loaded, it works offline
         const copy = came.clone();
         event.waitUntil(caches.open(KEPT).then((cache) => cache.put(request, copy)));
       }

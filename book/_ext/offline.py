@@ -30,7 +30,8 @@ def write_worker(app: Sphinx, exception: Exception | None) -> None:
     for path in sorted(out.rglob("*")):
         name = path.relative_to(out).as_posix()
         folder = name.partition("/")[0]
-        if path.suffix in KINDS and folder != "_sources" and name != NAME:
+        later = folder == "_sources" or "_static/cells" in name
+        if path.suffix in KINDS and not later and name != NAME:
             files.append(name)
             found.update(name.encode() + path.read_bytes())
     text = Path(__file__).with_suffix(".js").read_text("utf-8")

@@ -1,5 +1,5 @@
-// Fewer stops for the Tab key. The buttons that copy code are one stop; so are those that copy the
-// address of a slider's position, the folds of code, the choices of a question, and the links of a
+// Fewer stops for the Tab key. The buttons that copy code are one stop; so are those that run it, those
+// that copy the address of a slider's position, the folds of code, the choices of a question, and the links of a
 // navigation, a long list or a section with many. Arrow keys, Home and End move within such a group,
 // as in a toolbar. Formulas are no stops; they break, and what is still too wide scrolls and is one.
 (() => {
@@ -7,12 +7,13 @@
   const MANY = 5; // links
   const SECTION = "section:is(:has(> dl.py), section section:not(:has(div.exercise)))";
   const LISTS = `nav, main :is(table, dl, ul, ol), main ${SECTION}`;
-  const CODE = [".copybtn", ".cfr-link", "details.hide > summary"];
+  const CODE = [".copybtn", ".cfr-link", ".cfr-bar button", "details.hide > summary"];
   const CHOICES = ".predict summary";
   const HINTS = {
     A: "Arrow keys reach the other links of this part.",
     BUTTON: "Arrow keys reach the other buttons that copy.",
     SUMMARY: "Arrow keys reach the other folded cells.",
+    CELL: "Arrow keys reach the buttons of the other cells.",
     CHOICE: "Arrow keys reach the other choices.",
   };
   const DISPLAY = 'mjx-container[display="true"]';
@@ -67,7 +68,7 @@
         if (member.dataset.arrows === here) continue;
         member.dataset.arrows = here;
         member.tabIndex = member === stop ? 0 : -1;
-        const kind = member.matches(CHOICES) ? "CHOICE" : member.tagName;
+        const kind = member.matches(CHOICES) ? "CHOICE" : member.matches(".cfr-bar *") ? "CELL" : member.tagName;
         member.ariaDescription = member === stop ? HINTS[kind] : null;
       }
     }
