@@ -31,7 +31,8 @@ ABSENT = {
     r"\b(jax|jnp|optax|cfr(lib)?\.deep)\b": "trains networks with JAX",
     r"\bpyspiel": "calls OpenSpiel",
     r"\bsubprocess\b": "starts other programs",
-    r"\burlopen\b|experiments": "reads results of long runs from files",
+    r"\burlopen\b": "fetches a file",
+    r"koikoi_players|\.npz\b": "reads the networks of long trainings",
 }
 
 

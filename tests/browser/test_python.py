@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from checks import faultless
 from playwright.sync_api import Browser, Locator, Page, Route, expect
-from reader import PHONE, reading, serving, window
+from reader import PHONE, ROOT, reading, serving, window
 from test_answers import graded
+from test_every_cell import RUN
 from test_start import KEPT
 
 from cfrbook import exercises
 from cfrbook.museum import mutant
+
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+import answers
 
 NAME = "04_vanilla_cfr"
 PLANTED = """JSON.parse(document.getElementById("cfr-answers").textContent).exercises
@@ -138,6 +146,54 @@ def test_page_replies_as_the_notebook_does(tab: Page) -> None:
     assert open_.verdict != "right"
 
 
+REPLIES = """
+import json
+from cfrbook import exercises
+class Found:
+    def _repr_mimebundle_(self, *_):
+        return {{"text/html": json.dumps({{n: replies(n) for n in {numbers}}})}}
+def replies(number):
+    exercise = exercises.find(number)
+    answers = [exercise.solution, *(mistake.answer for mistake in exercise.mistakes[:2])]
+    return [exercise.check(answer()).text for answer in answers]
+Found()
+"""
+
+
+@pytest.mark.parametrize("page", [*exercises.pages()])
+def test_page_has_the_replies_of_the_notebook(tab: Page, page: str) -> None:
+    name = exercises.pages()[page]
+    every = answers.page_data(ROOT / "book" / f"{name}.ipynb", hidden=False)["exercises"]
+    numbers = [each["number"] for each in every if "program" in each]
+    if not numbers:
+        pytest.skip("no program")
+    source = REPLIES.format(numbers=numbers)
+    (events,) = tab.evaluate(RUN, [source])
+    found = json.loads(next(text for kind, text in events if kind == "html"))
+    for number in numbers:
+        exercise = exercises.find(number)
+        given = [exercise.solution, *(mistake.answer for mistake in exercise.mistakes[:2])]
+        assert found[number] == [exercise.check(answer()).text for answer in given]
+        assert found[number][0].startswith("Right.")
+
+
+@pytest.mark.parametrize("number", ["16.4", "errata.3", "13.5"])
+def test_program_may_use_what_the_cells_above_define(
+    chromium: Browser, served: str, number: str
+) -> None:
+    name = exercises.pages()[number.partition(".")[0]]
+    cells = json.loads((ROOT / "book" / f"{name}.ipynb").read_text("utf-8"))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    at = next(n for n, source in enumerate(sources) if f'check("{number}"' in source)
+    answer, solution = answers.program(number, sources[at])["answer"], sources[at + 1]
+    last: Any = ast.parse(solution).body[-1]
+    lines = [*solution.splitlines()[: last.lineno - 1]]
+    lines.append(f"{answer} = {ast.unparse(last.value.args[1])}")
+    with window(chromium) as page:
+        page.goto(f"{served}{name}.html")
+        assert run(page, "\n".join(lines), number).startswith("✓ ")
+
+
 def test_output_and_errors_are_shown(tab: Page) -> None:
     said = run(tab, "print('Kuhn', 1 / 4)\ndef f():\n    return 1 / 0\n\nf()")
     assert said == "The program ended with an error."
@@ -146,8 +202,8 @@ def test_output_and_errors_are_shown(tab: Page) -> None:
     assert printed(tab).endswith("ZeroDivisionError: division by zero")
     run(tab, "if True print(1)")
     assert "Line 1" in printed(tab) and "SyntaxError" in printed(tab)
-    run(tab, "import scipy")
-    assert "this page has no scipy; the notebook has it" in printed(tab)
+    run(tab, "import jax")
+    assert "this page has no jax; the notebook has it" in printed(tab)
     run(tab, "for n in range(10 ** 5):\n    print(n)\nfriend = None")
     assert printed(tab).endswith("more that is not shown.\n") and len(printed(tab)) < 30_000
     run(tab, "print('no end of line', end='')\nfriend = None")

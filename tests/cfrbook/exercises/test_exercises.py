@@ -434,3 +434,10 @@ def test_values_of_exercise_4_1_are_not_printed_before():
         for line in text.replace("−", "-").split("\n"):
             assert not all(x in line for x in digits), (page.name, line)
             assert not all(x in line for x in fractions), (page.name, line)
+
+
+def test_equilibrium_of_the_first_program_is_that_of_the_linear_program() -> None:
+    for n in (1, 3, 10):
+        right = cfr.solve_lp(cfr.games.RockPaperScissors(n)).strategy["player 0"]
+        found = exercises.find("1.6").solution()(n)  # type: ignore[operator]
+        assert found == pytest.approx(right)
