@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 from html import escape
 from pathlib import Path
@@ -140,9 +141,9 @@ def write(
     place.mkdir(parents=True, exist_ok=True)
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     (place / f"{path.stem}.json").write_text(text, "utf-8")
-    app.add_js_file(
-        "cells.js", loading_method="defer", **{"data-page": path.stem}
-    )
+    home = {"data-python": os.environ.get("CFR_BOOK_PYTHON", "")}
+    told = {"data-page": path.stem} | {k: v for k, v in home.items() if v}
+    app.add_js_file("cells.js", loading_method="defer", **told)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

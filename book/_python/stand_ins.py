@@ -23,6 +23,7 @@ import numpy as np
 SPARED = ("fcntl", "numba", "llvmlite", "cfrlib.montecarlo.tree_records")
 ELSEWHERE = ("ipywidgets", "jax", "joblib", "pyspiel")
 PLAIN: set[str] = set()  # kernels of the packages that have run as plain Python
+TOLD: set[str] = set()  # those that the reader knows of
 
 Leaf = tuple[
     str, Any, Any
@@ -137,7 +138,8 @@ class Kernel:
         except KeyError:
             found = self.chosen[kinds] = self.choose([*flat(kinds)])
         if found is None:
-            PLAIN.add(f"{self.__module__}.{self.__name__}")
+            if self.__module__.startswith(("cfrlib.", "koikoi.")):
+                PLAIN.add(f"{self.__module__}.{self.__name__}")
             return self.py_func(*args)
         call, omitted, result = found
         given = [c for _, part in parts for c in part]
@@ -172,6 +174,13 @@ def structure(leaves: list[list[Any]]) -> type[ctypes.Structure]:
     kinds = [INTEGERS[what[0]] if kind == "i" else SCALARS[kind] for kind, *what in leaves]
     fields = [(f"f{n}", kind) for n, kind in enumerate(kinds)]
     return type("Returned", (ctypes.Structure,), {"_fields_": fields})
+
+
+def plain() -> str:
+    """Return words about the kernels that have run as plain Python since the last call."""
+    names = ", ".join(sorted(PLAIN - TOLD))
+    TOLD.update(PLAIN)
+    return names and f", with {names} in plain Python"
 
 
 def njit(*function: Any, **options: Any) -> Any:

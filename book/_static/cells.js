@@ -86,7 +86,7 @@
   // ---- Python --------------------------------------------------------------------------------------
 
   function start() {
-    const home = new URL("python/", root).href, made = new Worker(new URL("python_worker.js", root), { type: "module" });
+    const home = new URL((script.dataset.python || "python").replace(/\/*$/, "/"), root).href, made = new Worker(new URL("python_worker.js", root), { type: "module" });
     const ready = new Promise((resolve, reject) => {
       const fail = () => fetch(new URL("pyodide.mjs", home), { method: "HEAD" })
         .then(({ ok }) => (ok ? "broken" : "missing"), () => "offline")
@@ -125,7 +125,7 @@
     const shows = (n) => n === cell.n || cells.get(n)?.text !== undefined; // others show it already
     return new Promise((resolve, reject) => {
       made.onerror = () => reject(new Error("Python has ended; what the cells defined is forgotten."));
-      made.onmessage = ({ data: { n, began, kind, text, ended, error, seconds, finished } }) => {
+      made.onmessage = ({ data: { n, began, kind, text, ended, error, seconds, plain, finished } }) => {
         const at = cells.get(n);
         if (began) {
           done.push({ n, source: source(n), names: about(n).names });
@@ -136,7 +136,7 @@
         } else if (ended) {
           if (shows(n)) at.clear();
           if (error) done.at(-1).source = null;
-          if (n === cell.n) resolve(error ? "The cell ended with an error." : `Ran in ${Math.max(seconds, 0.1).toFixed(1)} s.`);
+          if (n === cell.n) resolve(error ? "The cell ended with an error." : `Ran in ${Math.max(seconds, 0.1).toFixed(1)} s${plain}.`);
           else if (error) resolve("A cell above, which this one needs, ended with an error.");
         } else if (finished) {
           resolve("");

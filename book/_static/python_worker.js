@@ -41,7 +41,7 @@ function runProgram(run, imports, { number, program, answer, above }) {
   }
 }
 
-function runCells(cells, { fresh, run }) {
+function runCells(cells, kernels, { fresh, run }) {
   if (fresh || !names) names = cells.fresh();
   for (const { n, source, quiet } of run) {
     const began = performance.now();
@@ -50,7 +50,8 @@ function runCells(cells, { fresh, run }) {
     print = (text) => emit("print", text);
     post({ n, began: true });
     const error = cells.run(source, n, names, emit, quiet);
-    post({ n, ended: true, error, seconds: (performance.now() - began) / 1000 });
+    const seconds = (performance.now() - began) / 1000;
+    post({ n, ended: true, error, seconds, plain: kernels.plain() });
     if (error) break;
   }
   post({ finished: true });
@@ -61,8 +62,8 @@ onmessage = async ({ data }) => {
   onmessage = (event) => messages.push(event.data); // until Python is there
   try {
     const python = await start(data), program = "number" in data;
-    const run = program ? python.pyimport("page").run : python.pyimport("cells");
-    const act = (asked) => (program ? runProgram(run, data.imports, asked) : runCells(run, asked));
+    const [{ run }, cells, kernels] = ["page", "cells", "stand_ins"].map((name) => python.pyimport(name));
+    const act = (asked) => (program ? runProgram(run, data.imports, asked) : runCells(cells, kernels, asked));
     onmessage = (event) => act(event.data);
     post({ ready: true });
     messages.forEach(act);

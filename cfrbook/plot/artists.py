@@ -176,14 +176,14 @@ class Words:
 
 def _renderer(artist: Artist) -> Any:
     """Return the renderer of an artist's figure."""
-    figure: Any = artist.get_figure(root=True)
+    figure: Any = artist.get_figure().figure
     return figure._get_renderer()
 
 
 def text_size(renderer: Any, template: Any, text: str) -> Size:
     """Return the size of a text in the font of `template`; the result is cached."""
     font = template.get_fontproperties()
-    dpi, measure = template.get_figure(root=True).dpi, renderer.get_text_width_height_descent
+    dpi, measure = template.get_figure().figure.dpi, renderer.get_text_width_height_descent
     key = text, findfont(font), font.get_size_in_points(), dpi, type(measure.__self__)
     if key not in _sizes:
         aligned = template.get_ha(), template.get_va()
