@@ -28,6 +28,12 @@ def sampling() -> None:
                 cfr.MCCFR(game, sampling=scheme, batch=2, on_demand=on_demand, seed=0).run(2)
 
 
+def certificates() -> None:
+    """Certify estimates of regrets, and compute inclusion probabilities."""
+    cfr.certify("external", cfr.games.KuhnPoker())
+    cfr.inclusion_probabilities([0.5, 0.25, 0.25], 2)
+
+
 def koikoi() -> None:
     """Play Koi-Koi and encode its states for networks."""
     from koikoi import KoiKoi, estimate
@@ -83,7 +89,7 @@ def fonts() -> None:
 
 
 # These share hardly any kernels, so they run in parallel, longest first.
-PARTS = (sampling, koikoi, search, whole_trees, networks, fonts)
+PARTS = (sampling, certificates, koikoi, search, whole_trees, networks, fonts)
 
 
 def be_quiet() -> None:

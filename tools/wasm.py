@@ -39,7 +39,7 @@ TRIPLE = "wasm32-unknown-emscripten"
 LAYOUT = "e-m:e-p:32:32-p10:8:8-p20:8:8-i64:64-i128:128-n32:64-S128-ni:1:10:20"
 FEATURES = "+bulk-memory,+mutable-globals,+sign-ext"
 # What `warm` calls, for each of two processes; kernels that both compile are linked once.
-PARTS = (warm.sampling, warm.search), (warm.whole_trees, warm.koikoi)
+PARTS = (warm.sampling, warm.search), (warm.whole_trees, warm.certificates, warm.koikoi)
 Row = dict[str, Any]
 
 

@@ -32,7 +32,6 @@ ABSENT = {
     r"\b(jax|jnp|optax|cfr(lib)?\.deep)\b": "trains networks with JAX",
     r"\bpyspiel": "calls OpenSpiel",
     r"\bsubprocess\b": "starts other programs",
-    r"\burlopen\b": "fetches a file",
     r"koikoi_players|\.npz\b": "reads the networks of long trainings",
 }
 

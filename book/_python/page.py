@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import linecache
+import logging
 import re
 import sys
 import traceback
@@ -32,6 +33,7 @@ def prepare(home: str, number: str = "") -> None:
     import stand_ins
 
     stand_ins.install()
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of its font cache
     import cfrlib
 
     assert cfrlib

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 # Modules of which a page needs only the names, for imports and decorators
-SPARED = ("fcntl", "numba", "llvmlite", "cfrlib.montecarlo.tree_records")
+SPARED = ("fcntl", "numba", "llvmlite")
 ELSEWHERE = ("ipywidgets", "jax", "joblib", "pyspiel")
 PLAIN: set[str] = set()  # kernels of the packages that have run as plain Python
 TOLD: set[str] = set()  # those that the reader knows of

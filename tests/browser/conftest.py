@@ -39,10 +39,12 @@ def order(item: pytest.Item) -> tuple[bool, bool, str, bool]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Go page by page; look at all of a page before its sliders have been moved.
 
-    All of these tests are slow, but `make test` has the one visit of every page.
+    All of these tests are slow, but `make test` has the one visit of every page, and those that
+    are marked as quick.
     """
     for item in items:
-        if item.path.parent == Path(__file__).parent and item.path.stem != "test_visit":
+        quick = item.path.stem == "test_visit" or item.get_closest_marker("quick")
+        if item.path.parent == Path(__file__).parent and not quick:
             item.add_marker("slow")
     yield  # pytest has an order of its own
     items.sort(key=order)
