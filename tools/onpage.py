@@ -78,7 +78,9 @@ def pack(path: Path, names: tuple[str, ...]) -> None:
     ]
     for name in names:
         below = [ROOT / name] if name.endswith(".py") else (ROOT / name).rglob("*.*")
-        found += [(p, p.relative_to(ROOT)) for p in below if p.suffix in (".py", ".md", ".css", ".js")]
+        found += [
+            (p, p.relative_to(ROOT)) for p in below if p.suffix in (".py", ".md", ".css", ".js")
+        ]
     results = ROOT / "experiments"  # which cells read from the folder of the notebooks
     found += [
         (p, p.relative_to(ROOT)) for p in results.rglob("*") if p.suffix in (".json", ".csv")

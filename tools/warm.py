@@ -54,7 +54,7 @@ def search() -> None:
     for on_demand in (None, True):
         player = cfr.OOS(cfr.games.KuhnPoker(), on_demand=on_demand, seed=0)
         player.search((("Q", "K"), "check", "bet"), iterations=5)
-    cfr.MCCFR(cfr.games.LiarsDice(3), on_demand=True, seed=0).run(2)
+    cfr.MCCFR(cfr.games.LiarsDice(6, 2), on_demand=True, seed=0).run(1)
 
 
 def whole_trees() -> None:

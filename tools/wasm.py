@@ -25,10 +25,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-import warm
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "book" / "_python")]
+import warm  # noqa: E402
+from stand_ins import constants  # noqa: E402
+
 KEPT = ROOT / "_build" / "kernels"
 FILES = "kernels.so", "kernels.json"
 LINKER = "ziglang==0.17.1"
@@ -51,13 +52,15 @@ def leaves(of: Any) -> list[list[Any]]:
     from numba.core import types
     from numba.np.numpy_support import as_dtype
 
+    if isinstance(of, types.Literal):
+        return [["x"]]
     if isinstance(of, types.Array):
         return [["a", described(as_dtype(of.dtype)), of.ndim, of.layout]]
     if isinstance(of, types.BaseTuple):
         return [leaf for field in of for leaf in leaves(field)]
     if isinstance(of, types.Boolean):
         return [["b"]]
-    if isinstance(of, types.Integer) and not isinstance(of, types.Literal):
+    if isinstance(of, types.Integer):
         return [["i", str(of)]]
     if isinstance(of, types.Float):
         return [["f", str(of)]]
@@ -102,7 +105,7 @@ def compiled(parts: tuple[Callable[[], None], ...]) -> list[tuple[Row, bytes]]:
                         row = {"args": args, "returns": returns, "symbol": symbol}
                         found.append((each.py_func, row, overload.library))
         elif isinstance(each, CFunc) and ours(each._pyfunc):
-            row = {"symbol": each._wrapper_name}
+            row = {"symbol": each._wrapper_name, "constants": constants(each._pyfunc)}
             found.append((each._pyfunc, row, each._library))
     made = []
     for f, row, library in found:
@@ -202,7 +205,7 @@ def build(out: Path) -> None:
         rows, objects = {}, []
         for n in range(len(PARTS)):
             for path, row in json.loads(Path(folder, f"{n}.json").read_text()):
-                key = row["module"], row["name"], str(row.get("args"))
+                key = row["module"], row["name"], str(row.get("args")), row.get("constants")
                 if key not in rows:
                     rows[key] = row
                     objects.append(path)

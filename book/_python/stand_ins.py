@@ -8,6 +8,7 @@ wrote it or because it takes a function of theirs, runs as plain Python.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import importlib.abc
 import importlib.machinery
 import json
@@ -138,8 +139,7 @@ class Kernel:
         except KeyError:
             found = self.chosen[kinds] = self.choose([*flat(kinds)])
         if found is None:
-            if self.__module__.startswith(("cfrlib.", "koikoi.")):
-                PLAIN.add(f"{self.__module__}.{self.__name__}")
+            note(self.py_func)
             return self.py_func(*args)
         call, omitted, result = found
         given = [c for _, part in parts for c in part]
@@ -174,6 +174,12 @@ def structure(leaves: list[list[Any]]) -> type[ctypes.Structure]:
     kinds = [INTEGERS[what[0]] if kind == "i" else SCALARS[kind] for kind, *what in leaves]
     fields = [(f"f{n}", kind) for n, kind in enumerate(kinds)]
     return type("Returned", (ctypes.Structure,), {"_fields_": fields})
+
+
+def note(function: FunctionType) -> None:
+    """Note that a function of the packages runs as plain Python."""
+    if function.__module__.startswith(("cfrlib.", "koikoi.")):
+        PLAIN.add(f"{function.__module__}.{function.__name__}")
 
 
 def plain() -> str:
@@ -237,9 +243,11 @@ class CFunc:
     def compile(self) -> None:
         """Find the compiled function, or make a callback."""
         rows = library.of(self.function)
-        if rows:
-            self.call = getattr(library.code, rows[0]["symbol"])
+        known = [row for row in rows if row["constants"] == constants(self.function)]
+        if known:
+            self.call = getattr(library.code, known[0]["symbol"])
         else:
+            note(self.function)
             kinds: list[Any] = []
             for each in self.args:
                 kinds += ARRAY if isinstance(each, ArrayType) else [each.scalar]
@@ -256,6 +264,18 @@ class CFunc:
             else:
                 args.append(t.number(rest.pop(0)))
         return int(self.function(*args))
+
+
+def constants(function: FunctionType) -> str:
+    """Return a digest of the numbers that a function uses of its module and its definer.
+
+    They are part of its compiled code, so the same function with others is another one.
+    """
+    from cfrlib.core.jit import captured
+
+    numbers = (int, float, tuple, np.number)
+    used = {k: x for k, x in captured(function).items() if isinstance(x, numbers)}
+    return hashlib.sha256(repr(sorted(used.items())).encode()).hexdigest()
 
 
 def carray(pointer: Any, size: int) -> Any:
