@@ -176,8 +176,8 @@ class Words:
 
 def _renderer(artist: Artist) -> Any:
     """Return the renderer of an artist's figure."""
-    figure: Any = artist.get_figure().figure
-    return figure._get_renderer()
+    figure: Any = artist.get_figure()
+    return figure.figure._get_renderer()
 
 
 def text_size(renderer: Any, template: Any, text: str) -> Size:
