@@ -46,7 +46,7 @@ def prepare(home: str, number: str = "") -> None:
 
 def import_all(imports: Sequence[str], program: str) -> dict[str, Any]:
     """Return the names that a page's imports define, of those that a program has."""
-    names: dict[str, Any] = {"__name__": "__main__"}
+    names: dict[str, Any] = {"__name__": "__main__", "display": print}
     words = set(re.findall(r"\w+", program))
     for line in imports:
         if line.split()[-1] in words:
