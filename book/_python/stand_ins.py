@@ -14,6 +14,7 @@ import importlib.machinery
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -124,8 +125,9 @@ def fits(leaf: Any, kind: Any) -> bool:
 class Kernel:
     """A function that runs compiled where the library has it for its arguments."""
 
-    def __init__(self, function: FunctionType):
+    def __init__(self, function: FunctionType, within: bool = False):
         self.py_func = self.__wrapped__ = function
+        self.within = within  # other kernels; from Python it is plain Python everywhere
         self.rows = library.of(function)
         self.chosen: dict[Any, tuple[Any, ...] | None] = {}
         for name in ("__name__", "__qualname__", "__module__", "__doc__", "__defaults__"):
@@ -139,7 +141,8 @@ class Kernel:
         except KeyError:
             found = self.chosen[kinds] = self.choose([*flat(kinds)])
         if found is None:
-            note(self.py_func)
+            if not self.within:
+                note(self.py_func)
             return self.py_func(*args)
         call, omitted, result = found
         given = [c for _, part in parts for c in part]
@@ -191,7 +194,8 @@ def plain() -> str:
 
 def njit(*function: Any, **options: Any) -> Any:
     """Return a kernel, or the decorator that makes one."""
-    return Kernel(function[0]) if function else Kernel
+    within = options.get("no_cpython_wrapper", False)
+    return Kernel(function[0]) if function else partial(Kernel, within=within)
 
 
 # ---- functions that kernels call by address -------------------------------------------------

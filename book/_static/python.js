@@ -8,7 +8,7 @@
     missing: "This copy of the book has no Python. The notebook runs the program.",
     offline: "Python could not be loaded: there is no network. Try again when it is back; the notebook needs none.",
     broken: "Python does not work in this browser. The notebook runs the program.",
-    loading: "Loading Python, some 8 MB, the first time only …",
+    loading: "Loading Python, some 10 MB, the first time only …",
     running: "Running …",
     stopped: "Stopped.",
     done: "It ran without an error.",

@@ -97,7 +97,8 @@ def liars_dice_rules(game: LiarsDice) -> Rules | None:
         [
             [hand.count(str(f)) + (w if f < faces else 0) for f in range(1, faces + 1)]
             for hand, w in zip(hands, wild, strict=True)
-        ]
+        ],
+        np.int64,
     )
 
     def player(s: State) -> int:
