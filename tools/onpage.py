@@ -33,6 +33,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 import wasm  # noqa: E402
 from unsolved import key_of  # noqa: E402
 
+import cfrlib as cfr  # noqa: E402
+
 OUT = ROOT / "_build"
 KEPT, PLACE = OUT / "python", OUT / "html" / "_static" / "python"
 VERSION = "0.27.7"
@@ -71,6 +73,7 @@ def main() -> int:
 
 def pack(path: Path, names: tuple[str, ...]) -> None:
     """Write the sources that the pages' Python imports, and what it needs besides."""
+    KEPT.mkdir(parents=True, exist_ok=True)
     home = ROOT / "book" / "_python"
     found = [(file, file.relative_to(home)) for file in home.glob("*.py")]
     found += [
@@ -87,6 +90,8 @@ def pack(path: Path, names: tuple[str, ...]) -> None:
     ]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.mkdir("book")
+        cfr.write_efg(cfr.games.KuhnPoker(), KEPT / "poker.efg")  # the README reads one
+        archive.write(KEPT / "poker.efg", "book/poker.efg")
         for file, within in sorted(found):
             archive.write(file, within)
 

@@ -179,6 +179,22 @@ def test_difference_is_found() -> None:
     )
 
 
+def test_ten_seconds_of_the_readme_run_on_a_page(chromium: Browser, served: str) -> None:
+    _, _, rest = (ROOT / "README.md").read_text("utf-8").partition("## Ten seconds")
+    lines = [
+        line.strip() for line in rest.partition("\n##")[0].splitlines() if line[:4] == "    "
+    ]
+    elsewhere = ("cfr.deep", "from_open_spiel")
+    here = [line for line in lines if not any(word in line for word in elsewhere)]
+    assert len(here) == len(lines) - 2
+    code = [line.replace("seconds=60", "seconds=2") for line in here]
+    with window(chromium) as page:
+        page.goto(f"{served}index.html")
+        found = page.evaluate(RUN, [*code, "import stand_ins; print(stand_ins.PLAIN)"])
+    assert [text for events in found for kind, text in events if kind == "error"] == []
+    assert ["print", "set()\n"] in found[-1]
+
+
 @pytest.fixture(scope="module")
 def fox() -> Iterator[firefox.Firefox]:
     with firefox.opened() as browser:
