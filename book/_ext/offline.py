@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 
 NAME = "offline.js"
 # What pages need: no sources of the notebooks, and Python only where it runs
-KINDS = {".html", ".css", ".js", ".svg", ".woff2", ".json", ".txt"}
+KINDS = {".html", ".css", ".js", ".svg", ".woff", ".woff2", ".json", ".txt"}
 REGISTER = f"""addEventListener("load", () => {{
   if (location.protocol !== "https:") return;
   const root = document.documentElement.dataset.content_root;

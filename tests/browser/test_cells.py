@@ -9,6 +9,7 @@ import pytest
 from checks import faultless
 from playwright.sync_api import Browser, Locator, Page, expect
 from reader import PHONE, reading, serving, unfold, window
+from test_start import KEPT
 
 NAME = "04_vanilla_cfr"
 RAN = re.compile(r"Ran in \d+\.\d s\.")
@@ -249,3 +250,25 @@ def test_copy_without_python_says_so(chromium: Browser) -> None:
         page.goto(f"{site}book/{NAME}.html")
         press(page, "Run")
         says(page, "This copy of the book has no Python. The notebook runs the cell.")
+
+
+def test_page_read_once_runs_its_cells_without_a_network(chromium: Browser) -> None:
+    with window(chromium) as page:
+        with serving() as site:
+            page.goto(f"{site}book/{NAME}.html")
+            page.evaluate("caches.open('of another program')")
+            page.evaluate(KEPT)
+            page.reload()  # now the service worker answers
+            lay_open(page)
+            press(page, "Run")
+            says(page, RAN)
+        page.reload()
+        lay_open(page)
+        press(page, "Run")
+        says(page, RAN)
+        assert output(page).inner_text().strip() == PRINTED.strip()
+        fonts = page.evaluate("[...document.fonts].map((font) => font.status)")
+        assert "loaded" in fonts and "error" not in fonts
+        assert "of another program" in page.evaluate("caches.keys()")
+        page.goto(site)  # the site's root
+        expect(page.locator("h1")).to_be_visible()
