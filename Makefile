@@ -78,7 +78,7 @@ $(VENV)/.package: | $(VENV)/.made
 # What was hidden once stays so (book/_ext/unsolved.py), and needs more than the book.
 HIDDEN := $(if $(filter open,$(CFR_BOOK_SOLUTIONS)),,$(strip $(CFR_BOOK_SOLUTIONS) \
 	$(CFR_BOOK_SOLUTIONS_KEY) $(wildcard _build/solutions-key.txt)))
-book: $(VENV)/$(if $(HIDDEN),.classroom,.book) ## run the notebooks, build the HTML book (about 5 minutes, 1.3 GB, 335 MB to download)
+book: $(VENV)/$(if $(HIDDEN),.classroom,.book) ## run the notebooks, build the HTML book (about 6 minutes, 1.6 GB, 520 MB to download)
 	@$(BIN)/python tools/build.py
 	@$(BIN)/python tools/onpage.py
 	@$(BIN)/python tools/editor.py
@@ -132,7 +132,7 @@ open:
 
 # Kernels are compiled once, while ruff and mypy, which need none, use the other processor.
 # The book reuses the notebooks that the comparison has run.
-test: open $(VENV)/.test ## lint, types, notebooks, quick tests, a visit of each page (12 minutes, 2.1 GB, 565 MB)
+test: open $(VENV)/.test ## lint, types, notebooks, quick tests, a visit of each page (14 minutes, 2.4 GB, 750 MB)
 	@$(TOGETHER) programs lint types kernels; first=$$?; \
 		$(MAKE) --no-print-directory test-notebooks; notebooks=$$?; \
 		$(MAKE) --no-print-directory test-quick && exit $$((first + notebooks))
