@@ -560,15 +560,19 @@ def _maximin(
     e[0] = 1.0
     objective = np.zeros(n + m)
     objective[n] = -1.0  # linprog minimizes; v_∅ is the first of the m values
-    result = linprog(
-        objective,
-        A_ub=hstack([-payoff.T, other_flow.T], format="csr"),
-        b_ub=np.zeros(payoff.shape[1]),
-        A_eq=hstack([own_flow, csr_array((own_flow.shape[0], m))], format="csr"),
-        b_eq=e,
-        bounds=[(0, None)] * n + [(None, None)] * m,
-        method="highs",
-    )
+    for presolve in (True, False):  # HiGHS in SciPy 1.14 may find a program infeasible
+        result = linprog(
+            objective,
+            A_ub=hstack([-payoff.T, other_flow.T], format="csr"),
+            b_ub=np.zeros(payoff.shape[1]),
+            A_eq=hstack([own_flow, csr_array((own_flow.shape[0], m))], format="csr"),
+            b_eq=e,
+            bounds=[(0, None)] * n + [(None, None)] * m,
+            method="highs",
+            options={"presolve": presolve},
+        )
+        if result.success:
+            break
     if not result.success or result.x is None or result.fun is None:
         raise RuntimeError(f"the linear program of {form.tree.game!r} failed: {result.message}")
     return 0.0 - float(result.fun), np.asarray(result.x[:n])  # not -x, which may be -0.0

@@ -35,14 +35,7 @@ ABSENT = {
     r"koikoi_players|\.npz\b": "reads the networks of long trainings",
 }
 # page -> words of a cell -> what it does that a page cannot
-LINEAR_PROGRAM = "solves a linear program that a page's SciPy cannot"
-LISTED = {
-    "12_coyote": {"\nsheets = {": "takes minutes on a page"},
-    "13_koi_koi": {
-        "by the linear program:": LINEAR_PROGRAM,
-        "base = cfr.solve_lp(small)": LINEAR_PROGRAM,
-    },
-}
+LISTED = {"12_coyote": {"\nsheets = {": "takes minutes on a page"}}
 
 
 def source(cell: dict[str, Any]) -> str:
