@@ -304,10 +304,9 @@ class Layout:
                 self.place[t.infoset_start[I] + a] = q + a * m + np.arange(m)
 
         upward = np.lexsort((-infosets, depth, owner))
+        players = np.arange(form.num_players + 1)
         self.bands = Bands(
-            player_levels=np.searchsorted(
-                owner[order[level]], np.arange(form.num_players + 1)
-            ).astype(np.int64),  # in a browser, indices have 32 bits
+            player_levels=np.searchsorted(owner[order[level]], players).astype(np.int64),
             level_bands=_indices(np.searchsorted(band, bounds)),
             level_infosets=_indices(bounds),
             band_start=_indices(start),

@@ -403,7 +403,7 @@ def play(
         )
     rounds = whole_number("rounds", rounds, 1)
     m, n = game.row_payoffs.shape
-    fixed = None
+    current = (np.empty((rounds, m)), np.empty((rounds, n)))
     if opponent is not None:
         given = np.array(opponent, np.float64)
         fixed = distributions(given) if given.shape == (n,) else None
@@ -411,20 +411,15 @@ def play(
             raise ValueError(
                 f"opponent must hold {n} probabilities that sum to 1, got {opponent!r}"
             )
-    regret = np.zeros(m), np.zeros(n)
-    uniforms = None if seed is None else np.random.default_rng(seed).random((rounds, 2))
-    current = (np.empty((rounds, m)), np.empty((rounds, n)))
+        current[1][:] = fixed
+    uniforms = np.random.default_rng(seed).random((0 if seed is None else rounds, 2))
     regret_path = (np.empty((rounds, m)), np.empty((rounds, n)))
-    payoffs = game.row_payoffs, game.column_payoffs.T
-    _play(
-        (np.ascontiguousarray(payoffs[0]), np.ascontiguousarray(payoffs[1])),
-        np.empty(0) if fixed is None else fixed,
-        np.empty((0, 2)) if uniforms is None else uniforms,
-        (np.empty(m), np.empty(n)),
-        regret,
-        current,
-        regret_path,
+    payoffs = (
+        np.ascontiguousarray(game.row_payoffs),
+        np.ascontiguousarray(game.column_payoffs.T),
     )
+    rows = current, regret_path, (np.zeros(m), np.zeros(n)), (np.empty(m), np.empty(n))
+    _play(payoffs, opponent is None, uniforms, *rows)
     counts = np.arange(1, rounds + 1)[:, None]
     average = (np.cumsum(current[0], axis=0) / counts, np.cumsum(current[1], axis=0) / counts)
     return Path(current, average, regret_path)
@@ -441,13 +436,6 @@ def _sample(probabilities: Floats, u: float) -> int:
                 break
         u -= probabilities[a]
     return last
-
-
-@inlined
-def _copy(source: Floats, target: Floats) -> None:
-    """Copy numbers; assigning a whole array would allocate one, in case both overlap."""
-    for a in range(len(source)):
-        target[a] = source[a]
 
 
 @inlined
@@ -468,33 +456,23 @@ def _add_regrets(
 
 @kernel
 def _play(
-    payoffs: Pair,
-    fixed: Floats,
-    uniforms: Floats,
-    played: Pair,
-    regret: Pair,
-    current: Pair,
-    regret_path: Pair,
+    payoffs: Pair, learns: bool, u: Floats, current: Pair, path: Pair, regret: Pair, one: Pair
 ) -> None:
     """Play the rounds; each player's payoffs have a row for each of the player's actions.
 
-    `fixed` is empty if player 1 learns as well, `uniforms` if nothing is sampled. `played` is
-    scratch space for what the players do in a round.
+    `learns` is false if the strategies of player 1 are given; `u`, uniform random numbers, is
+    empty if nothing is sampled. `path` gets the sums of regrets after each round, and `one` is
+    scratch space for the actions of a round.
     """
-    (payoff0, payoff1), (played0, played1), (regret0, regret1) = payoffs, played, regret
     for t in range(len(current[0])):
-        sigma0, sigma1 = current[0][t], current[1][t]
-        match_regrets(regret0, sigma0, 0, len(sigma0))
-        if len(fixed):
-            _copy(fixed, sigma1)
-        else:
-            match_regrets(regret1, sigma1, 0, len(sigma1))
-        if len(uniforms):
-            played0[:], played1[:] = 0.0, 0.0
-            played0[_sample(sigma0, uniforms[t, 0])] = 1.0
-            played1[_sample(sigma1, uniforms[t, 1])] = 1.0
-        else:
-            _copy(sigma0, played0)
-            _copy(sigma1, played1)
-        _add_regrets(payoff0, played0, played1, regret0, regret_path[0][t])
-        _add_regrets(payoff1, played1, played0, regret1, regret_path[1][t])
+        mine, theirs = current[0][t], current[1][t]
+        match_regrets(regret[0], mine, 0, len(mine))
+        if learns:
+            match_regrets(regret[1], theirs, 0, len(theirs))
+        if len(u):
+            a, b = _sample(mine, u[t, 0]), _sample(theirs, u[t, 1])
+            mine, theirs = one
+            mine[:], theirs[:] = 0.0, 0.0
+            mine[a], theirs[b] = 1.0, 1.0
+        _add_regrets(payoffs[0], mine, theirs, regret[0], path[0][t])
+        _add_regrets(payoffs[1], theirs, mine, regret[1], path[1][t])
