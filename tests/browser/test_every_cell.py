@@ -17,6 +17,7 @@ from typing import Any
 
 import firefox
 import pytest
+from bs4 import BeautifulSoup
 from playwright.sync_api import Browser
 from reader import HTML, ROOT, window
 
@@ -24,6 +25,7 @@ QUICK = "01_regret_matching", "04_vanilla_cfr", "07_monte_carlo_cfr"
 CHAPTERS = sorted(path.stem for path in (ROOT / "book").glob("0*.ipynb"))
 VARYING = {"timing", "nbval-ignore-output", "widget"}
 PLAIN: dict[str, set[str]] = {}  # kernels that run as plain Python, by page
+CHAOTIC = {"01_regret_matching": {34}}  # figures of rounding errors, by page
 TAGS = re.compile(r"<[^>]*>|\s+")
 PATH = re.compile(r'<path [^>]*?\bd="([^"]*)"')
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
@@ -108,9 +110,34 @@ def words(html: str) -> str:
 
 
 def curves(html: str) -> list[list[float]]:
-    """Return the numbers of all curves in figures."""
+    """Return the points of all curves in figures, without the figures' sizes."""
     paths = [[float(x) for x in NUMBER.findall(d)] for d in PATH.findall(html)]
-    return [path for path in paths if len(path) > CURVE]
+    return [[*scaled(path[::2]), *scaled(path[1::2])] for path in paths if len(path) > CURVE]
+
+
+def scaled(numbers: list[float]) -> list[float]:
+    """Return numbers as parts of their range; a range below five pixels counts as five."""
+    low, high = min(numbers), max(numbers)
+    return [(x - low) / max(high - low, 5) for x in numbers]
+
+
+def different_curves(name: str, found: list[list[list[Any]]]) -> list[int]:
+    """Return the cells whose figures have other curves than on the built page."""
+    text = (HTML / "book" / f"{name}.html").read_text("utf-8")
+    different, compared = [], 0
+    for box in BeautifulSoup(text, "html.parser").select(".cell[data-cell]"):
+        n = int(str(box["data-cell"]))
+        here = "".join(text for kind, text in found[n + 1] if kind == "html" and "<svg" in text)
+        mine, theirs = curves(here), curves(str(box.select_one(".cell_output"))) if here else []
+        compared += len(mine)
+        if list(map(len, mine)) != list(map(len, theirs)) or any(
+            abs(x - y) > 0.01
+            for pair in zip(mine, theirs, strict=True)
+            for x, y in zip(*pair, strict=True)
+        ):
+            different.append(n)
+    assert compared
+    return different
 
 
 def compare(cell: Any, events: list[list[Any]]) -> list[str]:
@@ -134,7 +161,7 @@ def compare(cell: Any, events: list[list[Any]]) -> list[str]:
         wrong.append(f"shows {shown}, not {tables}")
     texts = [text for kind, text in events if kind == "text"]
     plain = ["".join(d["text/plain"]) for d in data if "text/html" not in d]
-    if texts != plain and texts:
+    if texts and texts != plain:
         wrong.append(f"shows {texts}, not {plain}")
     return wrong
 
@@ -158,6 +185,7 @@ def check(name: str, found: list[list[list[Any]]]) -> None:
         and (differs := compare(cell, found[n + 1]))
     }
     assert wrong == {}
+    assert {*different_curves(name, found)} <= CHAOTIC.get(name, set())
     last = next(text for kind, text in found[-1] if kind == "html")
     plain, calls = pickle.loads(base64.b64decode(last))
     assert {*plain} == PLAIN.get(name, set())
