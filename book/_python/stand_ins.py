@@ -27,14 +27,11 @@ ELSEWHERE = ("ipywidgets", "jax", "joblib", "pyspiel")
 PLAIN: set[str] = set()  # kernels of the packages that have run as plain Python
 TOLD: set[str] = set()  # those that the reader knows of
 
-Leaf = tuple[
-    str, Any, Any
-]  # what an argument is: "a" dtype layout, "i" name, "f", "b", "n", "o"
+# An argument is ("a", dtype, dimensions, layout), an array; ("i", name), an integer; ("f",), a
+# float; ("b",), a boolean; ("n",), None; or ("o",), left out.
 NULL, MOST_BOUND = ctypes.c_void_p(0), 400
 SCALARS = {"f": ctypes.c_double, "b": ctypes.c_int8, "n": ctypes.c_void_p}
-INTEGERS = {
-    f"{u}int{n}": getattr(ctypes, f"c_{u}int{n}") for u in ("", "u") for n in (8, 32, 64)
-}
+INTEGERS = {f"{u}int{n}": getattr(ctypes, f"c_{u}int{n}") for u in ("", "u") for n in (32, 64)}
 
 
 # ---- the library of compiled kernels --------------------------------------------------------
@@ -101,7 +98,8 @@ def bind(x: Any) -> tuple[Any, list[Any]]:
         name = x.dtype.name if isinstance(x, np.integer) else "int64"
         if name == "int32":  # a default integer of a page, which has 64 bits elsewhere
             name = "int64"
-        return ("i", name), [INTEGERS[name](int(x))]
+        if name in INTEGERS:
+            return ("i", name), [INTEGERS[name](int(x))]
     return ("n" if x is None else "x"), [NULL]
 
 
