@@ -30,7 +30,7 @@ REMOVED = {"remove-cell", "remove-input"}
 # What a page does not have -> what a cell with it does
 ABSENT = {
     r"\b(jax|jnp|optax|cfr(lib)?\.deep)\b": "trains networks with JAX",
-    r"\bpyspiel": "calls OpenSpiel",
+    r"\bpyspiel|open_spiel\(": "calls OpenSpiel",
     r"\bsubprocess\b": "starts other programs",
     r"koikoi_players|\.npz\b": "reads the networks of long trainings",
 }
