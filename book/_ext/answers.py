@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from unsolved import without_solutions
 
 from cfrbook import exercises
 from cfrbook.exercises.export import exportable, exported, fields
@@ -68,8 +69,9 @@ def program(number: str, source: str) -> dict[str, Any]:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Yield the imports of a notebook, one name a statement."""
-    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+    """Yield the imports outside solutions, one name a statement."""
+    nb = without_solutions(json.loads(path.read_text("utf-8")))
+    for cell in nb["cells"]:
         with suppress(SyntaxError):  # Markdown, or a magic
             for line in ast.parse("".join(cell["source"])).body:
                 if isinstance(line, ast.Import | ast.ImportFrom):
