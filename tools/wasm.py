@@ -28,6 +28,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "book" / "_python")]
 import warm  # noqa: E402
+from fetching import from_pypi  # noqa: E402
 from stand_ins import constants  # noqa: E402
 
 KEPT = ROOT / "_build" / "kernels"
@@ -175,21 +176,13 @@ def linker() -> list[str]:
     path = KEPT / ("zig.exe" if os.name == "nt" else "zig")
     if not path.exists():
         with tempfile.TemporaryDirectory() as folder:
-            carrier = downloaded(LINKER, Path(folder))
+            carrier = from_pypi(LINKER, Path(folder))
             if not carrier:
                 raise OSError("pip could not fetch the linker; is there no network?")
             with zipfile.ZipFile(carrier) as archive:
                 path.write_bytes(archive.read(f"ziglang/{path.name}"))
         path.chmod(0o755)
     return [str(path), "wasm-ld"]
-
-
-def downloaded(requirement: str, folder: Path) -> Path | None:
-    """Return the wheel of a package, which pip writes into a folder; None if it cannot."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-    command += ["--only-binary=:all:", "--disable-pip-version-check", "--dest", str(folder)]
-    subprocess.run([*command, requirement], capture_output=True)
-    return next(folder.glob("*.whl"), None)
 
 
 def build(out: Path) -> None:

@@ -97,7 +97,7 @@ def fetch_from(home: str) -> Callable[[str], bytes]:
 
 
 def install(home: str) -> None:
-    """Let imports find the packages that a folder has."""
+    """Register the packages of a folder, so that imports find them."""
     fetch = fetch_from(home)
     lock = json.loads(fetch("pyodide-lock.json"))["packages"]
     sys.meta_path.insert(0, Packages(lock, fetch))

@@ -367,7 +367,7 @@ REAL: dict[str, dict[str, Any]] = {
 
 
 def install() -> None:
-    """Let imports find what stands in."""
+    """Register the stand-ins, so that imports find them."""
     sys.meta_path.insert(0, Finder())
     for name in ("tqdm", "tqdm.auto"):
         module = sys.modules[name] = ModuleType(name)

@@ -93,7 +93,7 @@
         .then((gone) => reject(new Error(WHY[gone])));
       made.onerror = fail;
       made.onmessage = (event) => (event.data.ready ? resolve() : fail());
-      made.postMessage({ home, imports: [] });
+      made.postMessage({ home });
     });
     return { made, ready };
   }

@@ -27,7 +27,7 @@ def tab(chromium: Browser, served: str) -> Iterator[Page]:
 
 @pytest.fixture
 def page(tab: Page) -> Page:
-    """Return the page as it is after a reload, with nothing typed; Python is new, too."""
+    """Return the page after a reload, with nothing typed and a new Python."""
     tab.evaluate("localStorage.clear()")
     tab.reload()
     lay_open(tab)
