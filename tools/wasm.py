@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "book" / "_python")]
+sys.path.insert(0, str(ROOT / "tools"))
+sys.path.append(str(ROOT / "book" / "_python"))  # last: book/_ext has a module cells as well
 import warm  # noqa: E402
 from fetching import from_pypi  # noqa: E402
 from stand_ins import constants  # noqa: E402
